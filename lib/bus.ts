@@ -1,0 +1,94 @@
+/**
+ * What Ollie is built on: everything that carries events is a {@linkcode Bus}, and everything that shows events to the world
+ * takes one.
+ *
+ * @module
+ */
+import type { BusEvent } from "./event.ts";
+
+/** Where events are published and subscribed to. Disposing of it ends its subscriptions. */
+export interface Bus extends AsyncDisposable {
+  /**
+   * Publishes one event. When the promise resolves, the event is on the bus, whole.
+   *
+   * @param topic what it is about
+   * @param payload its content; a string is written as UTF-8
+   * @returns what the carrier gave it
+   * @throws {TopicError} if the topic breaks a rule
+   * @throws {BusError} if the carrier could not take it; then nobody sees any of it
+   */
+  publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<Published>;
+
+  /**
+   * Subscribes to the events that match any of the filters; each is delivered once, however many of them match.
+   *
+   * @param filter one filter or several, such as `session.*.state`
+   * @throws {FilterError} if one of them is not a filter
+   */
+  subscribe(filter: string | readonly string[], options?: SubscribeOptions): Subscription;
+}
+
+/** How an event is published. */
+export interface PublishOptions {
+  /** Whether to wait until the event would survive a power cut, where the carrier keeps events on a disk of this machine. */
+  readonly sync?: boolean;
+}
+
+/** What a carrier gave to an event that was published. */
+export interface Published {
+  /** The event's {@linkcode BusEvent.id}. */
+  readonly id: string;
+  /** The event's {@linkcode BusEvent.time}. */
+  readonly time: string;
+}
+
+/** Where a subscription begins, and what ends it. */
+export interface SubscribeOptions {
+  /**
+   * `"now"`, the default: what is published from when {@linkcode Subscription.ready} resolves, or a moment sooner. `"start"`:
+   * all that the carrier keeps, then what follows. `{ after }`: all that comes after the event with that id.
+   */
+  readonly from?: "now" | "start" | { readonly after: string };
+  /** Ends the subscription when it is aborted: those who wait for an event are told that there are no more. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Events as they come, to be read with `for await` or by calling `next()`. Leaving the loop, disposing of it and aborting its
+ * signal all end it. Several calls of `next()` may wait at once; they are answered in the order in which they came.
+ */
+export interface Subscription extends AsyncIterableIterator<BusEvent, undefined>, AsyncDisposable {
+  /**
+   * Resolves once no event that is published from then on can be missed. It resolves to the id after which the subscription
+   * begins, for those who want to come back to that place later: `undefined` where that is the start, or the carrier keeps
+   * nothing. Rejects, as `next()` then does, if the subscription could not begin.
+   */
+  readonly ready: Promise<string | undefined>;
+
+  /** The next event; `done` once the subscription has ended. Rejects with a {@linkcode BusError} if it broke. */
+  next(): Promise<IteratorResult<BusEvent, undefined>>;
+
+  /** Ends the subscription. */
+  return(): Promise<IteratorResult<BusEvent, undefined>>;
+
+  /** Itself. */
+  [Symbol.asyncIterator](): Subscription;
+}
+
+/** A carrier failed, or was asked for what it cannot do. The message is a sentence for a person; `cause` has the rest. */
+export class BusError extends Error {
+  /** `"BusError"`. */
+  override name = "BusError";
+}
+
+/** One event is there but could not be read. The subscription has passed it by: another `next()` gives the one after it. */
+export class UnreadableEventError extends BusError {
+  /** `"UnreadableEventError"`. */
+  override name = "UnreadableEventError";
+}
+
+/** A subscriber was slower than a carrier that keeps nothing could wait for: events after the last one it got are lost to it. */
+export class SlowConsumerError extends BusError {
+  /** `"SlowConsumerError"`. */
+  override name = "SlowConsumerError";
+}

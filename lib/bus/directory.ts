@@ -1,0 +1,180 @@
+/**
+ * A directory as a bus: events are files, and nothing needs to be running.
+ *
+ * ```
+ * DIR/tmp/      events being written
+ * DIR/events/   published events: <time>_<topic>
+ * ```
+ *
+ * The layout and the names are those of the shell pair `inotify-pub` and `inotify-sub`, and what either side publishes the
+ * other receives. The directory is the queue: a subscription is a position in it, so that a slow reader costs a position and
+ * nothing is dropped. What is held in memory is names, until they have been read; a payload is read when somebody wants it.
+ *
+ * @module
+ */
+import {
+  type Bus,
+  BusError,
+  type Published,
+  type PublishOptions,
+  type SubscribeOptions,
+  type Subscription,
+} from "../bus.ts";
+import { checkTopic } from "../event.ts";
+import { filterList, FilterTree } from "../filter.ts";
+import { type Clock, increasing, systemClock } from "../time.ts";
+import { Arrivals } from "./directory/arrivals.ts";
+import { ArrivalLog } from "./directory/log.ts";
+import { isAfter, parseName, sortNames } from "./directory/name.ts";
+import { publishInto } from "./directory/publish.ts";
+import { DirectorySubscription } from "./directory/subscription.ts";
+
+/** How a {@linkcode DirectoryBus} may differ from the usual. */
+export interface DirectoryBusOptions {
+  /** Tells the time. The system's clock if not given. */
+  readonly clock?: Clock;
+}
+
+/**
+ * A bus in a directory. An event's id is its file's name.
+ *
+ * Publishing makes what is missing of the directory; so does subscribing. A file whose name holds a topic that breaks the
+ * rules is delivered all the same, under the topic that it has.
+ *
+ * @example
+ * ```ts
+ * import { DirectoryBus } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
+ *
+ * await using bus = new DirectoryBus(Deno.makeTempDirSync());
+ * await bus.publish("color", "red");
+ * await using colors = bus.subscribe("color", { from: "start" });
+ * const { value } = await colors.next();
+ * assert.equal(new TextDecoder().decode(value?.payload), "red");
+ * ```
+ */
+export class DirectoryBus implements Bus {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #subscriptions = new Set<DirectorySubscription>();
+  readonly #matching = new FilterTree<DirectorySubscription>();
+  readonly #log = new ArrivalLog();
+  #arrivals: Arrivals | undefined;
+  #started: Promise<void> = Promise.resolve();
+
+  /**
+   * @param path the directory, which need not exist
+   * @param options how the bus differs from the usual
+   */
+  constructor(path: string, options: DirectoryBusOptions = {}) {
+    this.#path = path;
+    this.#clock = increasing(options.clock ?? systemClock);
+  }
+
+  /**
+   * Publishes one event.
+   *
+   * @throws {TopicError} if the topic breaks a rule
+   * @throws {BusError} if it could not be written; then there is no event, not even a part of it
+   */
+  // deno-lint-ignore require-await -- so that a refusal is a rejection, as on every bus
+  async publish(topic: string, payload: Uint8Array | string, options: PublishOptions = {}): Promise<Published> {
+    checkTopic(topic);
+    const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
+    const published = publishInto(this.#path, this.#clock, topic, bytes, options.sync ?? false);
+    this.#arrivals?.published(published.id);
+    return published;
+  }
+
+  /**
+   * Subscribes. Past events come in the order of their names, those that arrive later in the order in which they arrive,
+   * even one whose time lies before that of one already delivered.
+   *
+   * @throws {FilterError} if one of the filters is not one
+   * @throws {BusError} if `from.after` is not the id of an event in a directory
+   */
+  subscribe(filter: string | readonly string[], options: SubscribeOptions = {}): Subscription {
+    const filters = filterList(filter);
+    const from = options.from ?? "now";
+    if (typeof from === "object" && parseName(from.after) === undefined) {
+      throw new BusError(
+        `${JSON.stringify(from.after)} is not the id of an event in a directory: ` +
+          "such an id looks like 2026-05-08T12:34:56,123456789+00:00_color",
+      );
+    }
+    const subscription = new DirectorySubscription({
+      bus: this.#path,
+      log: this.#log,
+      filters,
+      signal: options.signal,
+      release: () => this.#detach(subscription, filters),
+    });
+    this.#subscriptions.add(subscription);
+    for (const filter of filters) this.#matching.add(filter, subscription);
+    if (options.signal?.aborted) subscription.end();
+    else this.#begin(subscription, from);
+    return subscription;
+  }
+
+  /** Ends every subscription. What has been published stays. */
+  [Symbol.asyncDispose](): Promise<void> {
+    for (const subscription of this.#subscriptions) subscription.end();
+    return Promise.resolve();
+  }
+
+  async #begin(subscription: DirectorySubscription, from: NonNullable<SubscribeOptions["from"]>): Promise<void> {
+    try {
+      const since = this.#log.end;
+      const arrivals = this.#follow();
+      // Both are asked for before either is awaited, so that the one listing serves for both.
+      const listing = from === "now" ? [] : arrivals.list();
+      const [, names] = await Promise.all([this.#started, listing]);
+      if (from === "now") return subscription.begin([], arrivals.newest);
+
+      // What arrived since is in the log, from where the subscription goes on after the past.
+      const arrived = new Set(this.#log.from(since));
+      const after = typeof from === "object" ? from.after : undefined;
+      const past = names.filter((name) =>
+        !arrived.has(name) && (after === undefined || isAfter(name, after)) && subscription.wants(name)
+      );
+      subscription.begin(sortNames(past), after);
+    } catch (error) {
+      subscription.fail(error);
+    }
+  }
+
+  /** The arrivals, which are followed as long as somebody is subscribed. */
+  #follow(): Arrivals {
+    if (this.#arrivals !== undefined) return this.#arrivals;
+    const arrivals = new Arrivals(this.#path, {
+      arrived: (name) => this.#arrived(name),
+      failed: (error) => {
+        this.#arrivals = undefined;
+        for (const subscription of this.#subscriptions) subscription.fail(error);
+      },
+    });
+    this.#arrivals = arrivals;
+    this.#started = arrivals.start().catch((error) => {
+      if (this.#arrivals === arrivals) this.#arrivals = undefined;
+      throw error;
+    });
+    return arrivals;
+  }
+
+  #arrived(name: string): void {
+    const matching = this.#matching.match(parseName(name)?.topic ?? "");
+    if (matching.size === 0) return;
+    const position = this.#log.push(name);
+    for (const subscription of matching) subscription.arrived(position);
+    this.#log.trim(this.#subscriptions);
+  }
+
+  #detach(subscription: DirectorySubscription, filters: readonly string[]): void {
+    this.#subscriptions.delete(subscription);
+    for (const filter of filters) this.#matching.delete(filter, subscription);
+    if (this.#subscriptions.size > 0) return;
+    this.#arrivals?.stop();
+    this.#arrivals = undefined;
+    this.#log.clear();
+  }
+}

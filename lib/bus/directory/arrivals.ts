@@ -1,0 +1,336 @@
+/**
+ * Which events have arrived in a directory, in the order in which they came, each once.
+ *
+ * The watch is a hint, the listing is the truth. A hint tells of a new event at once, but may be dropped; so activity always
+ * leads to a listing soon after, as often as a small share of the time allows. A directory that has changed without a hint,
+ * as those of network file systems do, is found by its modification time.
+ *
+ * That loses nothing, but an event whose hint was dropped would be overtaken by the one after it. So as soon as a hint may
+ * have been dropped, those that follow are held back until a listing has put all in order, for {@linkcode HOLD_MS} at most.
+ *
+ * @module
+ */
+import { BusError } from "../../bus.ts";
+import { reasonOf } from "../../os_error.ts";
+import type { Timer } from "../../time.ts";
+import { Hints } from "./hints.ts";
+import { isAfter, parseName, sortNames } from "./name.ts";
+import { NameSet } from "./name_set.ts";
+
+/** How long a hint may be held back, in milliseconds. A directory of a million events takes longer than that to list. */
+const HOLD_MS = 2000;
+
+/** Listings take at most one part in so many of the time... */
+const LISTING_SHARE = 30;
+
+/** ...unless a burst has made the directory this much larger since the last: what one listing costs, many events share. */
+const GROWTH = 1 / 4;
+
+/** How soon after a change the listing follows, in milliseconds, so that a few changes share one. */
+const LISTING_DELAY_MS = 10;
+
+/** How often the directory itself is looked at, in milliseconds: with hints, and without. */
+const LOOK_MS = 1000;
+const LOOK_WITHOUT_HINTS_MS = 50;
+
+/**
+ * How old a modification time must be, in milliseconds, before a listing is known to show all that it stands for: two seconds
+ * is the coarsest step in which file systems count.
+ */
+const SETTLED_MS = 2000;
+
+/** Who wants to know what arrives. */
+export interface ArrivalListener {
+  /** An event has arrived. */
+  arrived(name: string): void;
+  /** The directory cannot be read any more; nothing follows. */
+  failed(error: BusError): void;
+}
+
+/** A listing that has yet to begin, and whether somebody wants the names that it shows. */
+interface NextListing {
+  collect: boolean;
+  readonly names: Promise<string[]>;
+}
+
+/** Follows one directory of events. */
+export class Arrivals {
+  readonly #bus: string;
+  readonly #directory: string;
+  readonly #listener: ArrivalListener;
+  #seen = new NameSet();
+  #newest: string | undefined;
+  #stopped = false;
+
+  #hints: Hints | undefined;
+  /** The device and inode that are followed: the directory's name may come to stand for others. */
+  #identity: string | undefined;
+  #lookTimer: Timer | undefined;
+
+  readonly #held = new Set<string>();
+  #holdTimer: Timer | undefined;
+
+  /** While a listing is under way: the names that were reported meanwhile, which it may or may not have come across. */
+  #meanwhile: string[] | undefined;
+  #changedMeanwhile = false;
+  #lastListing = { entries: 0, took: 0, ended: 0, modified: -1, settled: false };
+  #listings: Promise<unknown> = Promise.resolve();
+  #nextListing: NextListing | undefined;
+  #listTimer: Timer | undefined;
+
+  /**
+   * @param bus the directory whose `events/` is followed
+   * @param listener is told of what arrives
+   */
+  constructor(bus: string, listener: ArrivalListener) {
+    this.#bus = bus;
+    this.#directory = `${bus}/events`;
+    this.#listener = listener;
+  }
+
+  /** The event that stands last in the order of events, as far as is known. */
+  get newest(): string | undefined {
+    return this.#newest;
+  }
+
+  /**
+   * Begins to follow the directory, which is made if it is missing. The events that are in it by then do not count as arrived.
+   *
+   * @returns once nothing that arrives can be missed
+   * @throws {BusError} if the directory cannot be read
+   */
+  async start(): Promise<void> {
+    try {
+      if (!this.#find()) {
+        Deno.mkdirSync(this.#directory, { recursive: true });
+        this.#find();
+      }
+      await this.#list(false);
+      this.#lookLater();
+    } catch (error) {
+      this.stop();
+      throw this.#failure(error);
+    }
+  }
+
+  /** Stops following the directory. */
+  stop(): void {
+    this.#stopped = true;
+    this.#lose();
+    clearTimeout(this.#lookTimer);
+    clearTimeout(this.#holdTimer);
+    clearTimeout(this.#listTimer);
+  }
+
+  /**
+   * Lists the events that are there. Each either was there from the start or has been reported by the time that this resolves.
+   *
+   * @returns their names in no order, in an array that is not the caller's alone
+   * @throws {BusError} if the directory cannot be read
+   */
+  async list(): Promise<readonly string[]> {
+    try {
+      return await this.#list(true);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /** Takes note of an event that this process has published, sooner than a hint would. */
+  published(name: string): void {
+    if (!this.#seen.has(name)) this.#report(name);
+  }
+
+  #report(name: string): void {
+    this.#seen.add(name);
+    this.#meanwhile?.push(name);
+    this.#held.delete(name);
+    this.#noteNewest(name);
+    this.#listener.arrived(name);
+  }
+
+  #noteNewest(name: string): void {
+    if (this.#newest === undefined || isAfter(name, this.#newest)) this.#newest = name;
+  }
+
+  #failure(error: unknown): BusError {
+    return new BusError(`cannot subscribe to ${this.#bus}: ${reasonOf(error)}`, { cause: error });
+  }
+
+  #fail(error: unknown): void {
+    if (this.#stopped) return;
+    this.stop();
+    this.#listener.failed(this.#failure(error));
+  }
+
+  // The directory itself, which may be removed, and made again.
+
+  /** Looks at the directory, and follows what its name now stands for. Returns whether it is there. */
+  #find(): boolean {
+    const info = this.#stat();
+    if (info === undefined) {
+      this.#lose();
+      return false;
+    }
+    const identity = `${info.dev}:${info.ino}`;
+    if (identity === this.#identity) return true;
+    this.#lose();
+    try {
+      this.#hints = new Hints(this.#directory, {
+        hinted: (name) => this.#hinted(name),
+        changed: () => this.#listLater(),
+        ended: () => this.#lose(),
+      });
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return false;
+      // Where the system has no watch to give, looking often has to do.
+    }
+    this.#identity = identity;
+    this.#lastListing.modified = -1;
+    return true;
+  }
+
+  #stat(): Deno.FileInfo | undefined {
+    try {
+      const info = Deno.statSync(this.#directory);
+      if (!info.isDirectory) throw new Deno.errors.NotADirectory(`${this.#directory} is not a directory`);
+      return info;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  #lose(): void {
+    this.#hints?.close();
+    this.#hints = undefined;
+    this.#identity = undefined;
+  }
+
+  #lookLater(): void {
+    if (this.#stopped) return;
+    const wait = this.#hints === undefined ? LOOK_WITHOUT_HINTS_MS : LOOK_MS;
+    this.#lookTimer = setTimeout(() => {
+      try {
+        if (this.#find() && this.#mayHaveChanged()) this.#listLater();
+        this.#lookLater();
+      } catch (error) {
+        this.#fail(error);
+      }
+    }, wait);
+  }
+
+  /** Whether there may be something that the last listing did not show. */
+  #mayHaveChanged(): boolean {
+    const { modified, settled } = this.#lastListing;
+    return !settled || this.#stat()?.mtime?.getTime() !== modified;
+  }
+
+  // Hints.
+
+  #hinted(name: string): void {
+    if (parseName(name) === undefined || this.#seen.has(name)) return;
+    if (this.#hints?.complete) return this.#report(name);
+    this.#held.add(name);
+    this.#holdTimer ??= setTimeout(() => this.#releaseHeld(), HOLD_MS);
+  }
+
+  #releaseHeld(): void {
+    clearTimeout(this.#holdTimer);
+    this.#holdTimer = undefined;
+    for (const name of this.#held) this.#report(name);
+  }
+
+  // Listings.
+
+  #listLater(): void {
+    if (this.#stopped || this.#nextListing !== undefined) return;
+    if (this.#meanwhile !== undefined) {
+      this.#changedMeanwhile = true;
+      return;
+    }
+    const { entries, took, ended } = this.#lastListing;
+    const grown = this.#held.size > entries * GROWTH;
+    if (this.#listTimer !== undefined && !grown) return;
+    clearTimeout(this.#listTimer);
+    const rest = ended + took * LISTING_SHARE - performance.now();
+    this.#listTimer = setTimeout(() => this.#listIfChanged(), grown ? 0 : Math.max(LISTING_DELAY_MS, rest));
+  }
+
+  async #listIfChanged(): Promise<void> {
+    this.#listTimer = undefined;
+    try {
+      if (this.#find() && this.#mayHaveChanged()) await this.#list(false);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Lists once more after the listing that is under way, which may have passed by what the caller knows to be there. */
+  #list(collect: boolean): Promise<string[]> {
+    if (this.#nextListing !== undefined) {
+      this.#nextListing.collect ||= collect;
+      return this.#nextListing.names;
+    }
+    const next: NextListing = {
+      collect,
+      names: this.#listings.then(() => {
+        this.#nextListing = undefined;
+        return this.#read(next.collect);
+      }),
+    };
+    this.#nextListing = next;
+    this.#listings = next.names.catch(() => {});
+    return next.names;
+  }
+
+  /** Reads the directory, then reports what it shows and nobody has seen, in the order of events. */
+  async #read(collect: boolean): Promise<string[]> {
+    const first = this.#lastListing.ended === 0;
+    const began = performance.now();
+    const modified = this.#stat()?.mtime?.getTime() ?? -1;
+    const settled = modified >= 0 && Date.now() - modified > SETTLED_MS;
+    const meanwhile: string[] = this.#meanwhile = [];
+    this.#hints?.restart();
+
+    const all: string[] = [];
+    const unseen: string[] = [];
+    const listed = new NameSet();
+    try {
+      for await (const { name, isDirectory } of Deno.readDir(this.#directory)) {
+        if (this.#stopped) break;
+        if (isDirectory || parseName(name) === undefined || !listed.add(name)) continue;
+        if (collect) all.push(name);
+        if (first) this.#noteNewest(name);
+        else if (!this.#seen.has(name)) unseen.push(name);
+      }
+    } catch (error) {
+      // Removed while it was read: what it held is gone, and what its successor holds is listed next.
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    } finally {
+      this.#meanwhile = undefined;
+    }
+
+    // A file that came while the directory was read may or may not have been come across.
+    for (const name of meanwhile) listed.add(name);
+    for (const name of this.#held) if (listed.add(name)) unseen.push(name);
+    this.#held.clear();
+    clearTimeout(this.#holdTimer);
+    this.#holdTimer = undefined;
+    const arrived = sortNames(unseen.filter((name) => !this.#seen.has(name)));
+
+    // What is no longer there is forgotten with the old set, so that it never outgrows the directory.
+    this.#seen = listed;
+    const ended = performance.now();
+    this.#lastListing = { entries: listed.size, took: ended - began, ended, modified, settled };
+    for (const name of arrived) {
+      this.#noteNewest(name);
+      this.#listener.arrived(name);
+    }
+    if (this.#changedMeanwhile) {
+      this.#changedMeanwhile = false;
+      this.#listLater();
+    }
+    return all;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Hints that something has come into a directory, as the platform's watch gives them, and whether it may have kept some to
+ * itself.
+ *
+ * It may: old Deno releases hold 16 hints and drop the rest in silence, new ones hold more and set a flag when they drop, and
+ * the kernel's own queue of 16,384 overflows without a word in all of them. What can be known is that a queue which was
+ * found empty again before 16 hints had come has dropped none.
+ *
+ * @module
+ */
+import type { Timer } from "../../time.ts";
+
+/** How many hints the shortest queue holds. */
+const SHORTEST_QUEUE = 16;
+
+/** How often in a row the event loop must come round without a hint before the queue is known to be empty. */
+const IDLE_TURNS = 2;
+
+/** Who acts on hints. */
+export interface HintListener {
+  /** A file of this name was renamed into the directory, or within it. */
+  hinted(name: string): void;
+  /** Something about the directory has changed. Comes after {@linkcode hinted} where both do. */
+  changed(): void;
+  /** There will be no more hints. */
+  ended(): void;
+}
+
+/** The hints for one directory, until it is closed. */
+export class Hints {
+  readonly #watcher: Deno.FsWatcher;
+  readonly #listener: HintListener;
+  /** Hints that have come since the queue was last known to be empty, or since {@linkcode restart}. */
+  #run = 0;
+  #total = 0;
+  #idleTimer: Timer | undefined;
+
+  /**
+   * @param directory what to watch; what is below it in other directories is left out
+   * @param listener is told of the hints
+   * @throws if there is no such directory, or the system has no watch to give (it limits them for each user)
+   */
+  constructor(directory: string, listener: HintListener) {
+    this.#watcher = Deno.watchFs(directory, { recursive: false });
+    this.#listener = listener;
+    this.#follow();
+  }
+
+  /** Whether no hint can have been dropped since {@linkcode restart}. */
+  get complete(): boolean {
+    return this.#run < SHORTEST_QUEUE;
+  }
+
+  /** Counts from here: the directory is about to be listed, which makes up for what was dropped before. */
+  restart(): void {
+    this.#run = 0;
+  }
+
+  /** Stops watching. The listener hears no more. */
+  close(): void {
+    clearTimeout(this.#idleTimer);
+    try {
+      this.#watcher.close();
+    } catch {
+      // It ended by itself.
+    }
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      for await (const hint of this.#watcher) this.#take(hint);
+    } catch {
+      this.#listener.ended();
+    }
+  }
+
+  #take({ kind, paths, flag }: Deno.FsEvent): void {
+    this.#total++;
+    this.#run = flag === "rescan" ? SHORTEST_QUEUE : this.#run + 1;
+    if (this.#idleTimer === undefined) this.#awaitIdle(0);
+    if (kind === "rename") { for (const path of paths) this.#listener.hinted(path.slice(path.lastIndexOf("/") + 1)); }
+    this.#listener.changed();
+  }
+
+  /** Ends the run once the event loop has come round often enough without a hint. */
+  #awaitIdle(turns: number): void {
+    if (turns === IDLE_TURNS) {
+      this.#idleTimer = undefined;
+      this.#run = 0;
+      return;
+    }
+    const total = this.#total;
+    this.#idleTimer = setTimeout(() => this.#awaitIdle(total === this.#total ? turns + 1 : 0));
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The names of events in a directory: `<time>_<topic>`, as the shell pair `inotify-pub` and `inotify-sub` has them. A name is
+ * the event's id and its place in the order of events.
+ *
+ * @module
+ */
+import { decodeTopic, encodeTopic } from "../../event.ts";
+import { formatTime } from "../../time.ts";
+
+/** What a name says. */
+export interface EventName {
+  /** When the event was published, such as `2026-05-08T12:34:56.123456789Z`. */
+  readonly time: string;
+  /** Its topic, decoded. It may break the rules for topics: scripts put there what they like. */
+  readonly topic: string;
+}
+
+/** `date --iso-8601=ns` in UTC, of every coreutils; and `Z`, `.` and fewer digits, as other programs print it. */
+const NAME =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60))(?:[,.](\d{1,9}))?(?:\+00:?00|Z)_(.*)$/s;
+
+/**
+ * Names an event.
+ *
+ * @param moment nanoseconds since 1970-01-01T00:00:00Z
+ * @param topic a topic that keeps the rules
+ * @returns such as `2026-05-08T12:34:56,123456789+00:00_color`
+ */
+export function formatName(moment: bigint, topic: string): string {
+  return `${formatTime(moment).replace(".", ",").replace("Z", "+00:00")}_${encodeTopic(topic)}`;
+}
+
+/**
+ * Reads a name.
+ *
+ * @param name a file's name, without its directory
+ * @returns `undefined` if no event is named so
+ */
+export function parseName(name: string): EventName | undefined {
+  const match = NAME.exec(name);
+  if (match === null) return undefined;
+  const [, second, fraction = "", topic] = match;
+  return { time: `${second}.${fraction.padEnd(9, "0")}Z`, topic: decodeTopic(topic) };
+}
+
+/** Whether a name is spelt as {@linkcode formatName} spells it, so that the order of such names is that of their characters. */
+function isCanonical(name: string): boolean {
+  return name[19] === "," && name.startsWith("+00:00_", 29);
+}
+
+/** What a name is ordered by: its time, then the whole of it. */
+function orderKey(name: string): string {
+  return isCanonical(name) ? name : `${parseName(name)?.time.replace(".", ",").replace("Z", "+00:00")}_${name}`;
+}
+
+/**
+ * Whether one event comes after another.
+ *
+ * @param name the name of an event
+ * @param other the name of another
+ */
+export function isAfter(name: string, other: string): boolean {
+  return orderKey(name) > orderKey(other);
+}
+
+/**
+ * Puts the names of events in the order of events, which is that of `LC_ALL=C ls` where all are spelt alike.
+ *
+ * @param names are sorted in place
+ */
+export function sortNames(names: string[]): string[] {
+  if (names.every(isCanonical)) return names.sort();
+  const keys = new Map(names.map((name) => [name, orderKey(name)]));
+  return names.sort((a, b) => keys.get(a)! < keys.get(b)! ? -1 : 1);
+}

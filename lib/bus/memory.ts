@@ -1,0 +1,150 @@
+/**
+ * The bus `mem:`, which lives and ends with its process. It keeps nothing, so a subscriber gets a queue of its own, and one
+ * that lets it overflow is told so: nothing is lost in silence.
+ *
+ * @module
+ */
+import {
+  type Bus,
+  BusError,
+  type Published,
+  SlowConsumerError,
+  type SubscribeOptions,
+  type Subscription,
+} from "../bus.ts";
+import { type BusEvent, checkTopic } from "../event.ts";
+import { filterList, FilterTree } from "../filter.ts";
+import { Queue } from "../queue.ts";
+import { type Clock, formatTime, increasing, systemClock } from "../time.ts";
+import { PulledSubscription } from "./subscription.ts";
+
+/** How a {@linkcode MemoryBus} may differ from the usual. */
+export interface MemoryBusOptions {
+  /** How many bytes may wait for one subscriber, each event counted as its payload and 256 bytes. 16 MiB if not given. */
+  readonly maxQueueBytes?: number;
+  /** Tells the time. The system's clock if not given. */
+  readonly clock?: Clock;
+}
+
+/** About what an event takes besides its payload. */
+const EVENT_BYTES = 256;
+
+/**
+ * A bus within one process.
+ *
+ * @example
+ * ```ts
+ * import { MemoryBus } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
+ *
+ * await using bus = new MemoryBus();
+ * await using colors = bus.subscribe("color");
+ * await bus.publish("color", "red");
+ * const { value } = await colors.next();
+ * assert.equal(new TextDecoder().decode(value?.payload), "red");
+ * ```
+ */
+export class MemoryBus implements Bus {
+  readonly #matching = new FilterTree<MemorySubscription>();
+  readonly #open = new Set<MemorySubscription>();
+  readonly #maxQueueBytes: number;
+  readonly #clock: Clock;
+  #published = 0;
+
+  /** @param options how it differs from the usual */
+  constructor(options: MemoryBusOptions = {}) {
+    this.#maxQueueBytes = options.maxQueueBytes ?? 16 * 1024 * 1024;
+    this.#clock = increasing(options.clock ?? systemClock);
+  }
+
+  /**
+   * Hands an event to those who are subscribed to its topic. They share one copy of the payload.
+   *
+   * @throws {TopicError} if the topic breaks a rule
+   */
+  // deno-lint-ignore require-await -- so that a refusal is a rejection, as on every bus
+  async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+    checkTopic(topic);
+    const event: BusEvent = {
+      id: String(++this.#published),
+      time: formatTime(this.#clock()),
+      topic,
+      payload: typeof payload === "string" ? new TextEncoder().encode(payload) : new Uint8Array(payload),
+    };
+    for (const subscription of this.#matching.match(topic)) subscription.deliver(event);
+    return { id: event.id, time: event.time };
+  }
+
+  /**
+   * Subscribes to what is published from now on. A subscriber for whom more waits than the bus allows gets a
+   * {@linkcode SlowConsumerError} after the last event that found room.
+   *
+   * @throws {FilterError} if one of the filters is not one
+   * @throws {BusError} if `from` asks for events of the past, which this bus does not keep
+   */
+  subscribe(filter: string | readonly string[], options: SubscribeOptions = {}): Subscription {
+    const filters = filterList(filter);
+    if (options.from !== undefined && options.from !== "now") {
+      throw new BusError(
+        "a mem: bus keeps no events, so it has none to replay: subscribe from now, or use a directory",
+      );
+    }
+    const subscription = new MemorySubscription(this.#maxQueueBytes, options.signal, () => {
+      for (const filter of filters) this.#matching.delete(filter, subscription);
+      this.#open.delete(subscription);
+    });
+    for (const filter of filters) this.#matching.add(filter, subscription);
+    this.#open.add(subscription);
+    if (options.signal?.aborted) subscription.end();
+    return subscription;
+  }
+
+  /** Ends every subscription. */
+  [Symbol.asyncDispose](): Promise<void> {
+    for (const subscription of this.#open) subscription.end();
+    return Promise.resolve();
+  }
+}
+
+class MemorySubscription extends PulledSubscription {
+  readonly #queue = new Queue<BusEvent>();
+  readonly #maxBytes: number;
+  readonly #detach: () => void;
+  #bytes = 0;
+
+  constructor(maxBytes: number, signal: AbortSignal | undefined, detach: () => void) {
+    super(signal);
+    this.#maxBytes = maxBytes;
+    this.#detach = detach;
+    this.begun();
+  }
+
+  deliver(event: BusEvent): void {
+    const bytes = event.payload.length + EVENT_BYTES;
+    // What is too large by itself still gets through to a reader that has nothing else to read.
+    if (this.#queue.size > 0 && this.#bytes + bytes > this.#maxBytes) {
+      this.#detach();
+      this.fail(
+        new SlowConsumerError(
+          `this subscriber read too slowly: ${this.#queue.size} events (${this.#bytes} bytes) were waiting for it, ` +
+            `and the one after ${this.#queue.last?.id} found no room`,
+        ),
+      );
+      return;
+    }
+    this.#bytes += bytes;
+    this.#queue.push(event);
+    this.wake();
+  }
+
+  protected take(): BusEvent | undefined {
+    const event = this.#queue.shift();
+    if (event !== undefined) this.#bytes -= event.payload.length + EVENT_BYTES;
+    return event;
+  }
+
+  protected release(): void {
+    this.#queue.clear();
+    this.#detach();
+  }
+}

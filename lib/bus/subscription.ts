@@ -1,0 +1,105 @@
+/**
+ * What every carrier's subscription does alike: it answers those who wait in the order in which they came, and ends on
+ * request, by a signal, or with an error. A carrier only says what comes next.
+ *
+ * @module
+ */
+import type { Subscription } from "../bus.ts";
+import type { BusEvent } from "../event.ts";
+
+interface Reader {
+  resolve(result: IteratorResult<BusEvent, undefined>): void;
+  reject(error: unknown): void;
+}
+
+/** A subscription that is read by pulling: an event is taken from the carrier when somebody wants it, not before. */
+export abstract class PulledSubscription implements Subscription {
+  readonly ready: Promise<string | undefined>;
+  readonly #begun = Promise.withResolvers<string | undefined>();
+  #waiting: Reader[] = [];
+  #ended = false;
+  #failure: { readonly error: unknown } | undefined;
+  readonly #signal: AbortSignal | undefined;
+  readonly #abort = () => this.end();
+
+  /** @param signal ends the subscription; a carrier whose signal is aborted already calls {@linkcode end} itself */
+  constructor(signal: AbortSignal | undefined) {
+    this.ready = this.#begun.promise;
+    // Those who do not ask whether it is ready are told by next().
+    this.ready.catch(() => {});
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  /**
+   * The next event, or `undefined` while there is none. It may throw: that is the answer to one reader, and the one after
+   * takes again.
+   */
+  protected abstract take(): BusEvent | undefined;
+
+  /** Gives back what the subscription held of its carrier. Called once, when it ends. */
+  protected abstract release(): void;
+
+  /** Resolves {@linkcode ready}. */
+  protected begun(after?: string): void {
+    this.#begun.resolve(after);
+    this.wake();
+  }
+
+  next(): Promise<IteratorResult<BusEvent, undefined>> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.wake();
+    });
+  }
+
+  /** Answers those who wait, as far as there are events. The carrier calls it when there may be more. */
+  wake(): void {
+    while (this.#waiting.length > 0) {
+      try {
+        const value = this.#ended ? undefined : this.take();
+        if (value !== undefined) this.#waiting.shift()?.resolve({ done: false, value });
+        else if (this.#failure !== undefined) {
+          const { error } = this.#failure;
+          this.end();
+          this.#waiting.shift()?.reject(error);
+        } else if (this.#ended) this.#waiting.shift()?.resolve({ done: true, value: undefined });
+        else return;
+      } catch (error) {
+        this.#waiting.shift()?.reject(error);
+      }
+    }
+  }
+
+  /** Ends the subscription with an error, which the reader is told of after what can still be taken. */
+  fail(error: unknown): void {
+    if (this.#ended || this.#failure !== undefined) return;
+    this.#failure = { error };
+    this.#begun.reject(error);
+    this.wake();
+  }
+
+  /** Ends the subscription. Those who wait are told that there are no more. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#failure = undefined;
+    this.#begun.resolve(undefined);
+    this.#signal?.removeEventListener("abort", this.#abort);
+    this.release();
+    this.wake();
+  }
+
+  return(): Promise<IteratorResult<BusEvent, undefined>> {
+    this.end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}

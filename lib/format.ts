@@ -1,0 +1,60 @@
+/**
+ * An event as a line, in text or in JSON: the same wherever Ollie shows events as lines.
+ *
+ * @module
+ */
+import { concatenated } from "./bytes.ts";
+import { type BusEvent, wordOfTopic } from "./event.ts";
+
+const NEWLINE = 10;
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const utf8 = new TextEncoder();
+
+/**
+ * `topic payload`: the topic as one word, a space, and the payload without its last newline, if it ends with one. Newlines
+ * inside the payload stay, so it may be more than one line after all.
+ *
+ * @param event any event
+ * @returns the line, without a newline of its own
+ */
+export function textOf(event: BusEvent): Uint8Array {
+  const topic = utf8.encode(`${wordOfTopic(event.topic)} `);
+  const payload = event.payload.at(-1) === NEWLINE ? event.payload.subarray(0, -1) : event.payload;
+  return concatenated([topic, payload]);
+}
+
+/**
+ * `{"id","time","topic","payload"}`, on one line. A payload that is JSON stands there as it is, digit for digit; any other
+ * text as a string; and one that is not UTF-8 as `"payload":null,"payload_base64":"..."`.
+ *
+ * @param event any event
+ * @returns the line, without a newline
+ */
+export function jsonOf(event: BusEvent): string {
+  const { id, time, topic } = event;
+  return `${JSON.stringify({ id, time, topic }).slice(0, -1)},${payloadMembers(event.payload)}}`;
+}
+
+function payloadMembers(payload: Uint8Array): string {
+  let text;
+  try {
+    text = strictUtf8.decode(payload);
+  } catch {
+    return `"payload":null,"payload_base64":${JSON.stringify(base64(payload))}`;
+  }
+  try {
+    JSON.parse(text);
+  } catch {
+    return `"payload":${JSON.stringify(text)}`;
+  }
+  // Parsing it and writing it again could change it: 12345678901234567890 is not a number that JavaScript has. In JSON, a
+  // newline can only stand between tokens, where it means nothing.
+  return `"payload":${text.trim().replace(/[\r\n]+/g, " ")}`;
+}
+
+function base64(bytes: Uint8Array): string {
+  let characters = "";
+  // Few enough at a time to be arguments of one call.
+  for (let at = 0; at < bytes.length; at += 8192) characters += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(characters);
+}

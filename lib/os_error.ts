@@ -1,0 +1,19 @@
+/**
+ * What the operating system said, as the end of a sentence for a person.
+ *
+ * @module
+ */
+
+/**
+ * Says why something failed.
+ *
+ * @param error what was thrown
+ * @returns such as `permission denied` or `no space left on device`, without the error's number and call
+ */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const said = /^(.+?) \(os error \d+\)/.exec(error.message)?.[1];
+  if (said === undefined) return error.message;
+  if (error instanceof Deno.errors.NotADirectory) return "it is not a directory";
+  return said[0].toLowerCase() + said.slice(1);
+}

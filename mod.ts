@@ -1,0 +1,24 @@
+/**
+ * Ollie: an event bus that a shell script, a mount and a browser can all use. This module is for programs that publish and
+ * subscribe themselves; {@linkcode openBus} is where they begin.
+ *
+ * ```ts
+ * import { openBus } from "@ollie/ollie";
+ *
+ * await using bus = await openBus(Deno.makeTempDirSync());
+ * await bus.publish("color", "red");
+ * for await (const event of bus.subscribe("color", { from: "start" })) {
+ *   console.log(event.topic, new TextDecoder().decode(event.payload));
+ *   break;
+ * }
+ * ```
+ *
+ * @module
+ */
+export { openBus } from "./lib/open.ts";
+export * from "./lib/bus.ts";
+export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
+export { MemoryBus, type MemoryBusOptions } from "./lib/bus/memory.ts";
+export { type BusEvent, checkTopic, MAX_TOPIC_BYTES, RESERVED_PREFIX, TopicError } from "./lib/event.ts";
+export { checkFilter, compileFilter, FilterError, FilterTree } from "./lib/filter.ts";
+export { type Clock, formatTime, systemClock } from "./lib/time.ts";
