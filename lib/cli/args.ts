@@ -1,0 +1,199 @@
+/**
+ * The command line: a subcommand's options as a table, from which they are parsed here and explained by `help.ts`.
+ *
+ * It does what `getopt_long` has taught people to expect: `-m -e X`, `-meX`, `--event X`, `--event=X`, options among the
+ * operands, `--` before operands that start with a dash.
+ *
+ * @module
+ */
+
+/** One option. Its long name is its key in the table. */
+export interface Option {
+  /** The one-letter name. */
+  readonly short?: string;
+  /** What the option's value is called in the help; without it, the option takes none. */
+  readonly value?: string;
+  /** Whether it may be given again, each time with another value. */
+  readonly many?: true;
+  /** What it does, for the help. */
+  readonly help: string;
+}
+
+/** A subcommand's options, by their long names. */
+export type OptionTable = Readonly<Record<string, Option>>;
+
+/** What was given for each option of a table. */
+export type OptionValues<Table extends OptionTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends { many: true } ? readonly string[]
+    : Table[Name] extends { value: string } ? string | undefined
+    : boolean;
+};
+
+/** A subcommand, as its help shows it. */
+export interface Command {
+  /** What it is called. */
+  readonly name: string;
+  /** What follows its name and the options, such as `[BUS [TOPIC]]`. */
+  readonly operands: string;
+  /** What it does, in a few lines. */
+  readonly description: string;
+  /** Its options. */
+  readonly options: OptionTable;
+  /** What to type, and what that does. */
+  readonly examples: readonly (readonly [command: string, effect: string])[];
+}
+
+/** The command line is wrong. The message says how, and what would be right. */
+export class UsageError extends Error {
+  /** `"UsageError"`. */
+  override name = "UsageError";
+}
+
+/** Every subcommand has it. */
+export const HELP_OPTION = { help: { short: "h", help: "show this help" } } as const satisfies OptionTable;
+
+/**
+ * Parses the arguments that follow a subcommand.
+ *
+ * @param table the options that there are
+ * @param args what was typed
+ * @returns the options' values, and the operands in order
+ * @throws {UsageError} if an option is unknown (with the one that was probably meant), or has a value too many or too few
+ */
+export function parseArgs<const Table extends OptionTable>(
+  table: Table,
+  args: readonly string[],
+): { values: OptionValues<Table>; operands: string[] } {
+  const values: Record<string, boolean | string | string[] | undefined> = {};
+  for (const [name, option] of Object.entries(table)) {
+    values[name] = option.many ? [] : option.value === undefined ? false : undefined;
+  }
+  const operands: string[] = [];
+  const rest = args.values();
+
+  function set(name: string, option: Option, spelt: string, attached: string | undefined): void {
+    if (option.value === undefined) {
+      if (attached !== undefined) throw new UsageError(`${spelt} takes no value, but was given ${quoted(attached)}`);
+      values[name] = true;
+      return;
+    }
+    const value = attached ?? rest.next().value;
+    if (value === undefined) throw new UsageError(`${spelt} needs a value: ${spelt} ${option.value}`);
+    const held = values[name];
+    if (Array.isArray(held)) held.push(value);
+    else if (held === undefined) values[name] = value;
+    else throw new UsageError(`${spelt} was given twice: it takes one ${option.value}`);
+  }
+
+  for (const arg of rest) {
+    if (arg === "--") {
+      operands.push(...rest);
+    } else if (arg.startsWith("--")) {
+      const [name, ...attached] = arg.slice(2).split("=");
+      if (!Object.hasOwn(table, name)) throw unknownOption(`--${name}`, table);
+      set(name, table[name], `--${name}`, attached.length > 0 ? attached.join("=") : undefined);
+    } else if (arg.startsWith("-") && arg !== "-") {
+      for (let at = 1; at < arg.length; at++) {
+        const found = Object.entries(table).find(([, { short }]) => short === arg[at]);
+        if (found === undefined) throw unknownOption(at === 1 ? arg : `-${arg[at]}`, table);
+        const [name, option] = found;
+        const attached = arg.slice(at + 1);
+        const takesRest = option.value !== undefined && attached !== "";
+        set(name, option, `-${arg[at]}`, takesRest ? attached : undefined);
+        if (takesRest) break;
+      }
+    } else {
+      operands.push(arg);
+    }
+  }
+  // The loop above gave each name the kind of value that the type says.
+  return { values: values as OptionValues<Table>, operands };
+}
+
+function unknownOption(spelt: string, table: OptionTable): UsageError {
+  const names = Object.keys(table).map((name) => `--${name}`);
+  const near = nearest(spelt.startsWith("--") ? spelt : `-${spelt}`, names);
+  return new UsageError(`unknown option ${spelt}${near === undefined ? "" : `; did you mean ${near}?`}`);
+}
+
+/**
+ * Refuses operands beyond those that a subcommand takes.
+ *
+ * @param operands what was given
+ * @param most how many it takes
+ * @throws {UsageError} naming the first that is too many
+ */
+export function checkOperands(operands: readonly string[], most: number): void {
+  if (operands.length > most) throw new UsageError(`unexpected argument ${quoted(operands[most])}`);
+}
+
+/**
+ * Reads a number of things.
+ *
+ * @param text such as `10`
+ * @param option who asks, for the error
+ * @returns a whole number from 1
+ * @throws {UsageError} if it is none
+ */
+export function parseCount(text: string, option: string): number {
+  const count = /^\d+$/.test(text) ? Number(text) : 0;
+  if (!Number.isSafeInteger(count) || count < 1) {
+    throw new UsageError(`${option} takes a whole number from 1, not ${quoted(text)}`);
+  }
+  return count;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Reads a length of time.
+ *
+ * @param text such as `500ms`, `1.5s`, `2m`, `1h`, `7d`, or `5` for five seconds
+ * @param option who asks, for the error
+ * @returns milliseconds
+ * @throws {UsageError} if it is none
+ */
+export function parseDuration(text: string, option: string): number {
+  const match = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|d)?$/.exec(text);
+  if (match === null) {
+    throw new UsageError(`${option} takes a duration such as 500ms, 5s, 2m or 1h, not ${quoted(text)}`);
+  }
+  return Number(match[1]) * UNIT_MS[match[2] ?? "s"];
+}
+
+/** Text in quotes, on one line whatever is in it. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
+/**
+ * Finds what was probably meant.
+ *
+ * @param typed what was typed
+ * @param names what there is
+ * @returns the nearest name, if one is near
+ */
+export function nearest(typed: string, names: readonly string[]): string | undefined {
+  const [best] = names
+    .map((name) => ({ name, distance: name.startsWith(typed) ? 0 : editDistance(typed, name) }))
+    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.replace(/^-+/, "").length / 3)))
+    .sort((a, b) => a.distance - b.distance);
+  return best?.name;
+}
+
+/** How many letters must be added, dropped, changed or swapped with their neighbour to make one word of another. */
+function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const same = from[i - 1] === to[j - 1];
+      row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1));
+      const swapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      if (swapped) row[j] = Math.min(row[j], beforeLast[j - 2] + 1);
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return last[to.length];
+}

@@ -1,0 +1,246 @@
+/**
+ * The file behind `--cursor`: which events have been delivered, so that another run goes on where this one ended.
+ *
+ * Time inversions make that more than one position: an event that comes after the newest one seen may lie before it. So the
+ * file holds an id up to which all is done with, and those seen since, as far back as the window reaches.
+ *
+ * ```
+ * ollie cursor 1
+ * 5d41402a {"after":"2026-05-08T12:34:56,123456789+00:00_color","time":"2026-05-08T12:34:56.123456789Z"}
+ * 8d777f38 {"seen":"2026-05-08T12:35:01,000000001+00:00_color","time":"2026-05-08T12:35:01.000000001Z"}
+ * ```
+ *
+ * It is replaced atomically, when it is opened and when it has grown; in between, each event appends a line. Writing all of it
+ * for each event would cost more than delivering the event as soon as some thousands were published within one window. Each
+ * line starts with a checksum of all before it and itself. A last line without its newline belongs to an event that was being
+ * delivered when the process was killed, and does not count; anything else that does not add up is reported, not guessed at.
+ *
+ * @module
+ */
+import { BusError } from "../bus.ts";
+import type { BusEvent } from "../event.ts";
+import { reasonOf } from "../os_error.ts";
+
+const HEADER = "ollie cursor 1";
+
+/** How many lines may be appended, beyond twice what the file needs to hold, before it is written anew. */
+const SPARE_LINES = 1000;
+
+/** How long another process may hold the file, in milliseconds, before it is said to be in use. */
+const LOCK_WAIT_MS = 500;
+
+/** The checksum of nothing, in 32-bit FNV-1a. */
+const CHECKSUM_BASIS = 0x811c9dc5;
+
+type Seen = Pick<BusEvent, "id" | "time">;
+
+/** Remembers what has been delivered. The process that has opened it is the only one that may. */
+export class Cursor {
+  readonly #path: string;
+  readonly #window: number;
+  /** All up to this event is done with; `undefined` stands for the start. */
+  #after: Seen | undefined;
+  #seen = new Map<string, string>();
+  #newest = "";
+  #file: Deno.FsFile | undefined;
+  #checksum = CHECKSUM_BASIS;
+  #appended = 0;
+
+  private constructor(path: string, window: number) {
+    this.#path = path;
+    this.#window = window;
+  }
+
+  /**
+   * Opens a cursor. The file need not exist.
+   *
+   * @param path the file
+   * @param window how far back, in milliseconds, events are remembered one by one
+   * @throws {BusError} if the file is damaged, in use, or cannot be read and written
+   */
+  static async open(path: string, window: number): Promise<Cursor> {
+    const cursor = new Cursor(path, window);
+    try {
+      using file = await lockedFile(path);
+      if (file !== undefined) {
+        cursor.#load(Deno.readTextFileSync(path));
+        cursor.#replace();
+      }
+    } catch (error) {
+      throw cursor.#failure(error);
+    }
+    return cursor;
+  }
+
+  /** Whether there was a file, so that a subscription begins after {@linkcode after}. */
+  get exists(): boolean {
+    return this.#file !== undefined;
+  }
+
+  /** The id after which to subscribe; `undefined` for the start. */
+  get after(): string | undefined {
+    return this.#after?.id;
+  }
+
+  /** Whether an event after {@linkcode after} has been delivered. */
+  has(id: string): boolean {
+    return this.#seen.has(id);
+  }
+
+  /**
+   * Writes a file where there was none.
+   *
+   * @param after the id after which the subscription begins; `undefined` for the start
+   * @throws {BusError} if it cannot be written
+   */
+  create(after: string | undefined): void {
+    this.#after = after === undefined ? undefined : { id: after, time: "" };
+    try {
+      this.#replace();
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /**
+   * Takes note that an event has been delivered.
+   *
+   * @throws {BusError} if it cannot be written
+   */
+  record({ id, time }: BusEvent): void {
+    this.#note(id, time);
+    try {
+      if (this.#appended > SPARE_LINES + 2 * this.#seen.size) this.#replace();
+      else if (this.#file !== undefined) writeAll(this.#file, this.#line(JSON.stringify({ seen: id, time })));
+      this.#appended++;
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  #failure(error: unknown): BusError {
+    return new BusError(`cannot use the cursor ${this.#path}: ${reasonOf(error)}`, { cause: error });
+  }
+
+  #note(id: string, time: string): void {
+    this.#seen.set(id, time);
+    if (time > this.#newest) this.#newest = time;
+  }
+
+  /** Reads the file's text. */
+  #load(text: string): void {
+    const lines = text.split("\n");
+    // What follows the last newline: nothing, or the line that was being written when the process was killed.
+    lines.pop();
+    if (lines.shift() !== HEADER) throw new Error(`it is damaged: it does not begin with "${HEADER}"`);
+    lines.forEach((line, i) => {
+      const record = this.#record(line);
+      if (record === undefined || (record.after === undefined) === (i === 0)) {
+        throw new Error(`it is damaged: line ${i + 2} is not what was written there`);
+      }
+      if (record.seen !== undefined) this.#note(record.seen, record.time);
+      else if (record.after) this.#after = { id: record.after, time: record.time };
+    });
+    if (lines.length === 0) throw new Error("it is damaged: it ends after its first line");
+  }
+
+  /** What a line holds, if it is as it was written. */
+  #record(line: string): { after?: string | null; seen?: string; time: string } | undefined {
+    const json = line.slice(9);
+    const known = this.#line(json) === `${line}\n`;
+    // What has the right checksum was written by this class, which writes nothing else.
+    return known ? JSON.parse(json) : undefined;
+  }
+
+  /** A record as the file's next line. */
+  #line(json: string): string {
+    for (let i = 0; i < json.length; i++) {
+      this.#checksum = Math.imul(this.#checksum ^ json.charCodeAt(i), 0x01000193);
+    }
+    return `${(this.#checksum >>> 0).toString(16).padStart(8, "0")} ${json}\n`;
+  }
+
+  /** Writes the file anew, with what is still needed of it. */
+  #replace(): void {
+    this.#forget();
+    this.#checksum = CHECKSUM_BASIS;
+    this.#appended = 0;
+    const records = [
+      { after: this.#after?.id ?? null, time: this.#after?.time ?? "" },
+      ...Array.from(this.#seen, ([seen, time]) => ({ seen, time })),
+    ];
+    const text = `${HEADER}\n${records.map((record) => this.#line(JSON.stringify(record))).join("")}`;
+
+    const path = `${this.#path}.new`;
+    try {
+      Deno.removeSync(path);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+    const file = Deno.openSync(path, { append: true, createNew: true });
+    try {
+      file.lockSync(true);
+      writeAll(file, text);
+      // A power cut must not leave an empty file under the old one's name.
+      file.syncSync();
+      Deno.renameSync(path, this.#path);
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+    this.#file?.close();
+    this.#file = file;
+  }
+
+  /** Forgets what the window has left behind, of which the last is the new place to begin after. */
+  #forget(): void {
+    const newest = Date.parse(this.#newest);
+    if (Number.isNaN(newest)) return;
+    // Without its Z, a time in milliseconds sorts before all the nanoseconds within them.
+    const edge = new Date(newest - this.#window).toISOString().slice(0, -1);
+    for (const [id, time] of this.#seen) {
+      if (time >= edge) continue;
+      this.#seen.delete(id);
+      if (this.#after === undefined || time > this.#after.time || (time === this.#after.time && id > this.#after.id)) {
+        this.#after = { id, time };
+      }
+    }
+  }
+}
+
+/** Opens a file so that no other process which does the same has it open; `undefined` if there is none. */
+async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
+  for (;;) {
+    let file;
+    try {
+      file = Deno.openSync(path, { read: true, write: true });
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    }
+    // There is no way to ask for a lock without waiting that every supported release has.
+    const locked = file.lock(true).then(() => true);
+    if (!await Promise.race([locked, after(LOCK_WAIT_MS)])) throw new Error("another process is using it");
+    if (file.statSync().ino === inodeOf(path)) return file;
+    // Its owner has replaced it since it was opened.
+    file.close();
+  }
+}
+
+function inodeOf(path: string): number | null | undefined {
+  try {
+    return Deno.statSync(path).ino;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+function after(milliseconds: number): Promise<false> {
+  return new Promise((resolve) => setTimeout(() => resolve(false), milliseconds));
+}
+
+function writeAll(file: Deno.FsFile, text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+}

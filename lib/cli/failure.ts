@@ -1,0 +1,43 @@
+/**
+ * What a person sees when something fails: one line on standard error, and an exit status.
+ *
+ * @module
+ */
+import { BusError } from "../bus.ts";
+import { TopicError } from "../event.ts";
+import { FilterError } from "../filter.ts";
+import { UsageError } from "./args.ts";
+
+/** Something failed. */
+const FAILED = 1;
+/** The command line was wrong. */
+const USAGE = 2;
+
+/**
+ * Says on standard error what failed.
+ *
+ * @param who the program and subcommand, such as `ollie pub`
+ * @param error what was thrown
+ * @returns the exit status: 2 if the command line was wrong, else 1
+ */
+export function reportFailure(who: string, error: unknown): number {
+  if (error instanceof UsageError || error instanceof TopicError || error instanceof FilterError) {
+    complain(who, `${error.message} (${who} --help explains)`);
+    return USAGE;
+  }
+  if (error instanceof BusError || error instanceof Deno.errors.NotCapable) complain(who, error.message);
+  // Anything else is a fault of ours, and where it happened is what we will want to know.
+  else complain(who, `internal error: ${error instanceof Error ? error.stack : error}`);
+  return FAILED;
+}
+
+/**
+ * Writes a message on standard error.
+ *
+ * @param who the program and subcommand
+ * @param message a sentence
+ */
+export function complain(who: string, message: string): void {
+  const marked = Deno.stderr.isTerminal() && !Deno.noColor ? `\x1b[31m${who}:\x1b[0m` : `${who}:`;
+  console.error(`${marked} ${message}`);
+}

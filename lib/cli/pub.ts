@@ -1,0 +1,109 @@
+/**
+ * `ollie pub`: publishes standard input, or each of its lines, or a text.
+ *
+ * @module
+ */
+import { BusError } from "../bus.ts";
+import { checkTopic } from "../event.ts";
+import { concatenated } from "../bytes.ts";
+import { openBus } from "../open.ts";
+import { checkOperands, type Command, HELP_OPTION, parseArgs, UsageError } from "./args.ts";
+import { keepPermissions } from "./permissions.ts";
+
+const options = {
+  data: { short: "d", value: "TEXT", help: "publish TEXT instead of standard input" },
+  lines: { short: "l", help: "publish each line of standard input, as it comes,\nwithout its newline" },
+  sync: { help: "return only when the event would survive a power cut" },
+  verbose: { short: "v", help: "print each event's id" },
+  ...HELP_OPTION,
+} as const;
+
+const command: Command = {
+  name: "pub",
+  operands: "[BUS [TOPIC]]",
+  description: `Read standard input to its end and publish it as one event.
+
+BUS is a directory, which is made if it is missing (default: .). TOPIC says what
+the event is about: segments joined by dots, such as session.abc123.state
+(default: event).
+`,
+  options,
+  examples: [
+    ["echo red | ollie pub /tmp/a color", "publish an event"],
+    ["ollie pub -d up /tmp/a host.web1.state", "publish a text, without a newline"],
+    ["tail -f access.log | ollie pub -l /tmp/a web.access", "publish each line as it is written"],
+    ["ollie pub --sync -v /tmp/a order < order.json", "publish a file, safely on the disk, and print its id"],
+  ],
+};
+
+const NEWLINE = 10;
+const READ_BYTES = 64 * 1024;
+
+/**
+ * Runs `ollie pub`.
+ *
+ * @param args what was typed after it
+ * @returns the exit status
+ */
+export async function run(args: readonly string[]): Promise<number> {
+  const { values, operands } = parseArgs(options, args);
+  if (values.help) {
+    console.log((await import("./help.ts")).commandHelp(command));
+    return 0;
+  }
+  checkOperands(operands, 2);
+  if (values.data !== undefined && values.lines) {
+    throw new UsageError("--data and --lines do not go together: --lines is about standard input");
+  }
+  const [address = ".", topic = "event"] = operands;
+  if (address === "mem:") {
+    throw new UsageError("a mem: bus ends with its process, so nobody would see the event: name a directory");
+  }
+  checkTopic(topic);
+  keepPermissions("read", "write");
+
+  const bus = await openBus(address);
+  const publish = async (payload: Uint8Array | string) => {
+    const published = await bus.publish(topic, payload, { sync: values.sync });
+    if (values.verbose) console.log(published.id);
+  };
+  if (values.lines) await publishLines(publish);
+  else await publish(values.data ?? readInput());
+  return 0;
+}
+
+/** Standard input, whole. There is nothing else to do meanwhile, so the reads may block. */
+function readInput(): Uint8Array {
+  const chunks: Uint8Array[] = [];
+  for (;;) {
+    const chunk = new Uint8Array(READ_BYTES);
+    const bytes = Deno.stdin.readSync(chunk);
+    if (bytes === null) return concatenated(chunks);
+    chunks.push(chunk.subarray(0, bytes));
+  }
+}
+
+async function publishLines(publish: (line: Uint8Array) => Promise<void>): Promise<void> {
+  let published = 0;
+  const publishLine = async (line: Uint8Array) => {
+    try {
+      await publish(line);
+      published++;
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      throw new BusError(`line ${published + 1}: ${error.message}`, { cause: error });
+    }
+  };
+  const buffer = new Uint8Array(READ_BYTES);
+  let begun: Uint8Array[] = [];
+  for (let bytes; (bytes = await Deno.stdin.read(buffer)) !== null;) {
+    let start = 0;
+    for (let end; (end = buffer.subarray(0, bytes).indexOf(NEWLINE, start)) >= 0; start = end + 1) {
+      const line = buffer.subarray(start, end);
+      await publishLine(begun.length === 0 ? line : concatenated([...begun, line]));
+      begun = [];
+    }
+    if (start < bytes) begun.push(buffer.slice(start, bytes));
+  }
+  if (begun.length > 0) await publishLine(concatenated(begun));
+}

@@ -1,0 +1,182 @@
+/**
+ * `ollie sub`: prints the events that match, as they come.
+ *
+ * @module
+ */
+import { type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
+import type { BusEvent } from "../event.ts";
+import { checkFilter } from "../filter.ts";
+import { jsonOf, textOf } from "../format.ts";
+import { openBus } from "../open.ts";
+import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, parseDuration, UsageError } from "./args.ts";
+import type { Cursor } from "./cursor.ts";
+import { complain } from "./failure.ts";
+import { Output } from "./output.ts";
+import { keepPermissions } from "./permissions.ts";
+
+const options = {
+  monitor: { short: "m", help: "go on after the first event" },
+  event: {
+    short: "e",
+    value: "FILTER",
+    many: true,
+    help: "print only events whose topic matches; give it again\nto match several",
+  },
+  count: { short: "c", value: "N", help: "exit after N events" },
+  timeout: { short: "W", value: "DURATION", help: "exit with status 124 when DURATION has passed" },
+  historic: { short: "H", help: "begin with the past events (the default)" },
+  new: { short: "n", help: "leave the past events out" },
+  after: { value: "ID", help: "begin after the event with this id" },
+  cursor: { value: "FILE", help: "go on where the last run with this file ended" },
+  window: {
+    value: "DURATION",
+    help: "with --cursor: how far before the newest event one\nthat was published late is still found (default: 5s)",
+  },
+  format: {
+    short: "f",
+    value: "FORMAT",
+    help:
+      "raw: the payload as it is (the default)\ntext: the topic and the payload, on a line\njson: an object with id, time, topic and payload,\non a line",
+  },
+  null: { short: "0", help: "end each event with a NUL character" },
+  verbose: { short: "v", help: "print each event's id on standard error" },
+  ...HELP_OPTION,
+} as const;
+
+const command: Command = {
+  name: "sub",
+  operands: "[BUS]",
+  description: `Print the first event, or with --monitor every event, past and to come.
+
+BUS is a directory, which is made if it is missing (default: .). A FILTER is a
+topic in which a segment may be * (any one segment) or name:* (any id), and the
+last may be > (one segment or more). A DURATION is such as 500ms, 5s, 2m or 1h.
+`,
+  options,
+  examples: [
+    ["ollie sub -m /tmp/a", "print what has been published and what will be"],
+    ["ollie sub -m -n -e 'session.*.state' -f text /tmp/a", "print new states, each with its topic"],
+    ["ollie sub -W 10s -n -e ready /tmp/a", "wait for an event, but no longer than ten seconds"],
+    [
+      "ollie sub -m --cursor ~/.seen /tmp/a",
+      "go on where the last run ended: nothing is missed, nothing comes twice",
+    ],
+  ],
+};
+
+const TIMED_OUT = 124;
+const FORMATS = ["raw", "text", "json"] as const;
+type Format = typeof FORMATS[number];
+
+/**
+ * Runs `ollie sub`.
+ *
+ * @param args what was typed after it
+ * @returns the exit status
+ */
+export async function run(args: readonly string[]): Promise<number> {
+  const { values, operands } = parseArgs(options, args);
+  if (values.help) {
+    console.log((await import("./help.ts")).commandHelp(command));
+    return 0;
+  }
+  checkOperands(operands, 1);
+  const [address = "."] = operands;
+  if (address === "mem:") {
+    throw new UsageError("a mem: bus ends with its process, so nobody could publish to this one: name a directory");
+  }
+  const filters = values.event.length > 0 ? values.event : [">"];
+  filters.forEach(checkFilter);
+  const format = FORMATS.find((format) => format === (values.format ?? "raw"));
+  if (format === undefined) {
+    throw new UsageError(`--format takes raw, text or json, not ${JSON.stringify(values.format)}`);
+  }
+  if (values.window !== undefined && values.cursor === undefined) throw new UsageError("--window goes with --cursor");
+  const beginnings = [values.historic && "--historic", values.new && "--new", values.after !== undefined && "--after"];
+  const [first, second] = beginnings.filter(Boolean);
+  if (second) throw new UsageError(`${first} and ${second} do not go together: events begin at one place`);
+  const count = values.count === undefined ? (values.monitor ? Infinity : 1) : parseCount(values.count, "--count");
+  const timeout = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
+  const window = parseDuration(values.window ?? "5s", "--window");
+  keepPermissions("read", "write");
+
+  const cursor = values.cursor === undefined ? undefined : await openCursor(values.cursor, window);
+  let from: SubscribeOptions["from"] = values.new
+    ? "now"
+    : values.after === undefined
+    ? "start"
+    : { after: values.after };
+  if (cursor?.exists) from = cursor.after === undefined ? "start" : { after: cursor.after };
+
+  const stop = new AbortController();
+  const output = new Output(() => stop.abort());
+  let timedOut = false;
+  if (timeout !== undefined) {
+    setTimeout(() => {
+      timedOut = true;
+      stop.abort();
+    }, timeout);
+  }
+  const bus = await openBus(address);
+  const subscription = bus.subscribe(filters, { from, signal: stop.signal });
+  const begun = await subscription.ready;
+  if (cursor !== undefined && !cursor.exists && !stop.signal.aborted) cursor.create(begun);
+  if (values.verbose) complain("ollie sub", `subscribed to ${address}`);
+
+  let printed = 0;
+  let unreadable = false;
+  const write = writerOf(output, format, values.null);
+  try {
+    while (printed < count) {
+      const event = await nextEvent(subscription, () => unreadable = true);
+      if (event === undefined) break;
+      if (cursor?.has(event.id)) continue;
+      if (values.verbose) console.error(event.id);
+      await write(event);
+      if (cursor !== undefined) {
+        // Recorded once it has been handed over and not before: a kill in between repeats it, and loses nothing.
+        await output.flush();
+        cursor.record(event);
+      }
+      printed++;
+    }
+    await output.flush();
+  } catch (error) {
+    // Whoever was reading has seen enough.
+    if (error instanceof Deno.errors.BrokenPipe) return 0;
+    throw error;
+  }
+  if (printed < count && timedOut) return TIMED_OUT;
+  return unreadable ? 1 : 0;
+}
+
+async function openCursor(path: string, window: number): Promise<Cursor> {
+  const { Cursor } = await import("./cursor.ts");
+  return await Cursor.open(path, window);
+}
+
+/** The next event that can be read; one that cannot is complained of, and passed by. */
+async function nextEvent(subscription: Subscription, onUnreadable: () => void): Promise<BusEvent | undefined> {
+  for (;;) {
+    try {
+      return (await subscription.next()).value;
+    } catch (error) {
+      if (!(error instanceof UnreadableEventError)) throw error;
+      complain("ollie sub", error.message);
+      onUnreadable();
+    }
+  }
+}
+
+/** Writes events in a format. */
+function writerOf(output: Output, format: Format, nul: boolean): (event: BusEvent) => Promise<void> {
+  const end = Uint8Array.of(nul ? 0 : 10);
+  switch (format) {
+    case "raw":
+      return ({ payload }) => nul ? output.write(payload, end) : output.write(payload);
+    case "text":
+      return (event) => output.write(textOf(event), end);
+    case "json":
+      return (event) => output.write(new TextEncoder().encode(jsonOf(event)), end);
+  }
+}
