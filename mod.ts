@@ -15,7 +15,7 @@
  *
  * @module
  */
-export { openBus } from "./lib/open.ts";
+export { openBus, openPublisher } from "./lib/open.ts";
 export * from "./lib/bus.ts";
 export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
 export { MemoryBus, type MemoryBusOptions } from "./lib/bus/memory.ts";

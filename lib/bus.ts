@@ -6,8 +6,8 @@
  */
 import type { BusEvent } from "./event.ts";
 
-/** Where events are published and subscribed to. Disposing of it ends its subscriptions. */
-export interface Bus extends AsyncDisposable {
+/** Where events are published. Disposing of it lets go of what it holds; what has been published stays. */
+export interface Publisher extends AsyncDisposable {
   /**
    * Publishes one event. When the promise resolves, the event is on the bus, whole.
    *
@@ -18,7 +18,10 @@ export interface Bus extends AsyncDisposable {
    * @throws {BusError} if the carrier could not take it; then nobody sees any of it
    */
   publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<Published>;
+}
 
+/** Where events are published and subscribed to. Disposing of it ends its subscriptions. */
+export interface Bus extends Publisher {
   /**
    * Subscribes to the events that match any of the filters; each is delivered once, however many of them match.
    *

@@ -28,6 +28,18 @@ export const MAX_TOPIC_BYTES = 200;
 /** Topics that start with these characters are kept for control messages. */
 export const RESERVED_PREFIX = "__";
 
+/**
+ * What nearly every topic is made of: it needs no other test but for its length, and stands in a file name as it is. The
+ * tests below are of the cheap kind, too (no `\p{Cc}`): a process that publishes one event feels a tenth of a millisecond.
+ */
+const PLAIN = /^[\w:-]+(?:\.[\w:-]+)*$/;
+// deno-lint-ignore no-control-regex
+const CONTROL = /[\0-\x1f\x7f-\x9f]/;
+// deno-lint-ignore no-control-regex
+const NOT_IN_FILE_NAME = /[/%\0-\x1f\x7f-\x9f]/g;
+// deno-lint-ignore no-control-regex
+const NOT_IN_WORD = /[\s\0-\x1f\x7f-\x9f]/g;
+
 const utf8 = new TextEncoder();
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -60,11 +72,12 @@ function brokenRule(topic: string): string | undefined {
   if (topic.startsWith(RESERVED_PREFIX)) {
     return `starts with "${RESERVED_PREFIX}", which is reserved for control: it must start with something else`;
   }
+  if (PLAIN.test(topic) && topic.length <= MAX_TOPIC_BYTES) return undefined;
   if (topic.split(".").includes("")) {
     return "has an empty segment: it must not start or end with a dot, or have two in a row";
   }
-  if (/\s/u.test(topic)) return "holds white space: its words can be joined by a dot, a dash or an underscore";
-  if (/\p{Cc}/u.test(topic)) return "holds a control character: it must be made of printable characters";
+  if (/\s/.test(topic)) return "holds white space: its words can be joined by a dot, a dash or an underscore";
+  if (CONTROL.test(topic)) return "holds a control character: it must be made of printable characters";
   if (!topic.isWellFormed()) return "holds half of a surrogate pair: it must be well-formed Unicode";
   const bytes = utf8.encode(encodeTopic(topic)).length;
   if (bytes > MAX_TOPIC_BYTES) {
@@ -84,7 +97,7 @@ function abbreviated(topic: string): string {
  * @returns the same, with each byte that had to go written as `%` and two hexadecimal digits
  */
 export function encodeTopic(topic: string): string {
-  return topic.replace(/[/%\p{Cc}]/gu, percentEncoded);
+  return PLAIN.test(topic) ? topic : topic.replace(NOT_IN_FILE_NAME, percentEncoded);
 }
 
 /**
@@ -94,7 +107,7 @@ export function encodeTopic(topic: string): string {
  * @param topic any string
  */
 export function wordOfTopic(topic: string): string {
-  return topic.replace(/[\s\p{Cc}]/gu, percentEncoded);
+  return topic.replace(NOT_IN_WORD, percentEncoded);
 }
 
 /**

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Bus, BusError } from "./bus.ts";
+import { type Bus, BusError, type Publisher } from "./bus.ts";
 
 /**
  * Opens the bus at an address.
@@ -32,28 +32,50 @@ import { type Bus, BusError } from "./bus.ts";
  * ```
  */
 export async function openBus(address: string): Promise<Bus> {
-  // A single letter is a drive of Windows, not a scheme.
-  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(address)?.[1];
-  switch (scheme) {
-    case undefined:
-      return await openDirectory(address);
-    case "dir":
-      return await openDirectory(address.slice("dir:".length));
-    case "mem": {
-      if (address !== "mem:") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: has no name`);
-      const { MemoryBus } = await import("./bus/memory.ts");
-      return new MemoryBus();
-    }
-    default:
-      throw new BusError(
-        `${JSON.stringify(address)} is not a bus that this ollie knows: it knows directories and mem: ` +
-          `(a directory whose name starts so is dir:${address})`,
-      );
+  const { scheme, rest } = parseAddress(address);
+  if (scheme === "mem") {
+    const { MemoryBus } = await import("./bus/memory.ts");
+    return new MemoryBus();
   }
+  const { DirectoryBus } = await import("./bus/directory.ts");
+  return new DirectoryBus(rest);
 }
 
-async function openDirectory(path: string): Promise<Bus> {
-  if (path === "") throw new BusError("the bus has no name: for the current directory, say .");
-  const { DirectoryBus } = await import("./bus/directory.ts");
-  return new DirectoryBus(path);
+/**
+ * Opens the bus at an address for somebody who only publishes: that may load less than the whole.
+ *
+ * @param address as for {@linkcode openBus}
+ * @throws {BusError} if the address is of no known kind
+ *
+ * @example
+ * ```ts
+ * import { openPublisher } from "@ollie/ollie";
+ *
+ * await using publisher = await openPublisher(Deno.makeTempDirSync());
+ * await publisher.publish("color", "red");
+ * ```
+ */
+export async function openPublisher(address: string): Promise<Publisher> {
+  const { scheme, rest } = parseAddress(address);
+  if (scheme !== "dir") return await openBus(address);
+  const { DirectoryPublisher } = await import("./bus/directory/publish.ts");
+  return new DirectoryPublisher(rest);
+}
+
+/** What kind of bus an address is of, and what it says beyond that. */
+function parseAddress(address: string): { scheme: "dir" | "mem"; rest: string } {
+  // A single letter is a drive of Windows, not a scheme.
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(address)?.[1] ?? "dir";
+  const rest = address.startsWith(`${scheme}:`) ? address.slice(scheme.length + 1) : address;
+  if (scheme === "dir") {
+    if (rest === "") throw new BusError("the bus has no name: for the current directory, say .");
+  } else if (scheme === "mem") {
+    if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
+  } else {
+    throw new BusError(
+      `${JSON.stringify(address)} is not a bus that this ollie knows: it knows directories and mem: ` +
+        `(a directory that is called so is dir:${address})`,
+    );
+  }
+  return { scheme, rest };
 }

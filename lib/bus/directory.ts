@@ -20,13 +20,12 @@ import {
   type SubscribeOptions,
   type Subscription,
 } from "../bus.ts";
-import { checkTopic } from "../event.ts";
 import { filterList, FilterTree } from "../filter.ts";
-import { type Clock, increasing, systemClock } from "../time.ts";
+import type { Clock } from "../time.ts";
 import { Arrivals } from "./directory/arrivals.ts";
 import { ArrivalLog } from "./directory/log.ts";
 import { isAfter, parseName, sortNames } from "./directory/name.ts";
-import { publishInto } from "./directory/publish.ts";
+import { DirectoryPublisher } from "./directory/publish.ts";
 import { DirectorySubscription } from "./directory/subscription.ts";
 
 /** How a {@linkcode DirectoryBus} may differ from the usual. */
@@ -55,7 +54,7 @@ export interface DirectoryBusOptions {
  */
 export class DirectoryBus implements Bus {
   readonly #path: string;
-  readonly #clock: Clock;
+  readonly #publisher: DirectoryPublisher;
   readonly #subscriptions = new Set<DirectorySubscription>();
   readonly #matching = new FilterTree<DirectorySubscription>();
   readonly #log = new ArrivalLog();
@@ -68,7 +67,7 @@ export class DirectoryBus implements Bus {
    */
   constructor(path: string, options: DirectoryBusOptions = {}) {
     this.#path = path;
-    this.#clock = increasing(options.clock ?? systemClock);
+    this.#publisher = new DirectoryPublisher(path, options.clock);
   }
 
   /**
@@ -77,11 +76,8 @@ export class DirectoryBus implements Bus {
    * @throws {TopicError} if the topic breaks a rule
    * @throws {BusError} if it could not be written; then there is no event, not even a part of it
    */
-  // deno-lint-ignore require-await -- so that a refusal is a rejection, as on every bus
-  async publish(topic: string, payload: Uint8Array | string, options: PublishOptions = {}): Promise<Published> {
-    checkTopic(topic);
-    const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
-    const published = publishInto(this.#path, this.#clock, topic, bytes, options.sync ?? false);
+  async publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<Published> {
+    const published = await this.#publisher.publish(topic, payload, options);
     this.#arrivals?.published(published.id);
     return published;
   }

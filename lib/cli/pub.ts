@@ -6,7 +6,7 @@
 import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
 import { concatenated } from "../bytes.ts";
-import { openBus } from "../open.ts";
+import { openPublisher } from "../open.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, UsageError } from "./args.ts";
 import { keepPermissions } from "./permissions.ts";
 
@@ -62,9 +62,9 @@ export async function run(args: readonly string[]): Promise<number> {
   checkTopic(topic);
   keepPermissions("read", "write");
 
-  const bus = await openBus(address);
+  const publisher = await openPublisher(address);
   const publish = async (payload: Uint8Array | string) => {
-    const published = await bus.publish(topic, payload, { sync: values.sync });
+    const published = await publisher.publish(topic, payload, { sync: values.sync });
     if (values.verbose) console.log(published.id);
   };
   if (values.lines) await publishLines(publish);

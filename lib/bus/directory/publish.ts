@@ -1,41 +1,56 @@
 /**
- * Publishing one event into a directory: written in `tmp/`, then renamed into `events/`, so that nobody ever sees part of it.
+ * Publishing into a directory: an event is written in `tmp/`, then renamed into `events/`, so that nobody ever sees part of
+ * it. A program that only publishes needs no more of the bus than this.
  *
- * All of it is synchronous. Four short calls take some 50 µs; as asynchronous ones, each with a trip to another thread, they
+ * All of it is synchronous. Five short calls take some 50 µs; as asynchronous ones, each with a trip to another thread, they
  * would take several times as long, and a process that publishes and ends would wait for the threads to start.
  *
  * @module
  */
-import { BusError, type Published } from "../../bus.ts";
+import { BusError, type Published, type Publisher, type PublishOptions } from "../../bus.ts";
+import { checkTopic } from "../../event.ts";
 import { reasonOf } from "../../os_error.ts";
-import { type Clock, formatTime } from "../../time.ts";
+import { type Clock, formatTime, increasing, systemClock } from "../../time.ts";
 import { formatName } from "./name.ts";
 
-/**
- * Publishes one event.
- *
- * @param directory the bus; it and what belongs into it are made if they are missing
- * @param clock gives a later moment each time that it is asked
- * @param topic a topic that keeps the rules
- * @param payload the content
- * @param sync whether to return only when the event would survive a power cut
- * @throws {BusError} if it could not be published; then no trace of it is left, unless the disk no longer takes a removal
- */
-export function publishInto(
-  directory: string,
-  clock: Clock,
-  topic: string,
-  payload: Uint8Array,
-  sync: boolean,
-): Published {
-  try {
-    for (;;) {
-      const moment = clock();
-      const name = formatName(moment, topic);
-      if (publishAs(directory, name, payload, sync)) return { id: name, time: formatTime(moment) };
+/** Publishes into one directory; it and what belongs into it are made if they are missing. */
+export class DirectoryPublisher implements Publisher {
+  readonly #path: string;
+  readonly #nextMoment: Clock;
+
+  /**
+   * @param path the directory
+   * @param clock tells the time; where it repeats itself, events take the nanoseconds after
+   */
+  constructor(path: string, clock: Clock = systemClock) {
+    this.#path = path;
+    this.#nextMoment = increasing(clock);
+  }
+
+  /**
+   * Publishes one event.
+   *
+   * @throws {TopicError} if the topic breaks a rule
+   * @throws {BusError} if it could not be written; then there is no event, not even a part of it
+   */
+  // deno-lint-ignore require-await -- so that a refusal is a rejection, as on every bus
+  async publish(topic: string, payload: Uint8Array | string, options: PublishOptions = {}): Promise<Published> {
+    checkTopic(topic);
+    const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
+    try {
+      for (;;) {
+        const moment = this.#nextMoment();
+        const name = formatName(moment, topic);
+        if (publishAs(this.#path, name, bytes, options.sync ?? false)) return { id: name, time: formatTime(moment) };
+      }
+    } catch (error) {
+      throw new BusError(`cannot publish to ${this.#path}: ${reasonOf(error)}`, { cause: error });
     }
-  } catch (error) {
-    throw new BusError(`cannot publish to ${directory}: ${reasonOf(error)}`, { cause: error });
+  }
+
+  /** There is nothing to let go of. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
   }
 }
 
