@@ -13,7 +13,7 @@ export interface BusEvent {
   /** What it is about: segments joined by `.`, such as `session.abc123.state`. */
   readonly topic: string;
   /** What was published, to the byte. */
-  readonly payload: Uint8Array<ArrayBuffer>;
+  readonly payload: Uint8Array;
 }
 
 /** A topic was refused. The message names the topic and the rule that it breaks. */
