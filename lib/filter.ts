@@ -141,6 +141,12 @@ interface Node<Value> {
  */
 export class FilterTree<Value> {
   #root: Node<Value> = {};
+  #size = 0;
+
+  /** How many pairs of a filter and a value are held. */
+  get size(): number {
+    return this.#size;
+  }
 
   /**
    * Holds a value under a filter. A value that is held there already stays, once.
@@ -152,8 +158,9 @@ export class FilterTree<Value> {
     const open = segments.at(-1) === ">";
     let node = this.#root;
     for (const segment of open ? segments.slice(0, -1) : segments) node = childOf(node, segment);
-    if (open) (node.beyond ??= new Set()).add(value);
-    else (node.here ??= new Set()).add(value);
+    const held = open ? node.beyond ??= new Set() : node.here ??= new Set();
+    if (!held.has(value)) this.#size++;
+    held.add(value);
   }
 
   /**
@@ -163,7 +170,9 @@ export class FilterTree<Value> {
    * @throws {FilterError} if it is not a filter
    */
   delete(filter: string, value: Value): boolean {
-    return remove(this.#root, segmentsOf(filter), 0, value);
+    const held = remove(this.#root, segmentsOf(filter), 0, value);
+    if (held) this.#size--;
+    return held;
   }
 
   /**
