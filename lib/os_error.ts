@@ -12,6 +12,9 @@
  */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof Deno.errors.NotCapable && error.message.startsWith("Requires all access")) {
+    return "Deno lets no program into /dev, /proc and /sys that does not hold every permission: use another directory";
+  }
   const said = /^(.+?) \(os error \d+\)/.exec(error.message)?.[1];
   if (said === undefined) return error.message;
   if (error instanceof Deno.errors.NotADirectory) return "it is not a directory";

@@ -6,13 +6,11 @@ export interface TemporaryDirectory extends Disposable {
   readonly path: string;
 }
 
-/** Makes a directory; in memory where the system has a place for that, since thousands of small files are slow on some disks. */
+/** Makes a directory. */
 export function temporaryDirectory(): TemporaryDirectory {
-  const path = Deno.makeTempDirSync({ prefix: "ollie-", dir: hasMemoryDisk ? "/dev/shm" : undefined });
+  const path = Deno.makeTempDirSync({ prefix: "ollie-" });
   return { path, [Symbol.dispose]: () => Deno.removeSync(path, { recursive: true }) };
 }
-
-const hasMemoryDisk = Deno.build.os === "linux" && exists("/dev/shm");
 
 /** Whether there is such a file. */
 export function exists(path: string): boolean {

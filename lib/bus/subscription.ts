@@ -55,18 +55,22 @@ export abstract class PulledSubscription implements Subscription {
 
   /** Answers those who wait, as far as there are events. The carrier calls it when there may be more. */
   wake(): void {
-    while (this.#waiting.length > 0) {
+    for (let reader; (reader = this.#waiting.shift()) !== undefined;) {
       try {
         const value = this.#ended ? undefined : this.take();
-        if (value !== undefined) this.#waiting.shift()?.resolve({ done: false, value });
-        else if (this.#failure !== undefined) {
-          const { error } = this.#failure;
+        if (value !== undefined) {
+          reader.resolve({ done: false, value });
+        } else if (this.#failure !== undefined) {
+          reader.reject(this.#failure.error);
           this.end();
-          this.#waiting.shift()?.reject(error);
-        } else if (this.#ended) this.#waiting.shift()?.resolve({ done: true, value: undefined });
-        else return;
+        } else if (this.#ended) {
+          reader.resolve({ done: true, value: undefined });
+        } else {
+          this.#waiting.unshift(reader);
+          return;
+        }
       } catch (error) {
-        this.#waiting.shift()?.reject(error);
+        reader.reject(error);
       }
     }
   }

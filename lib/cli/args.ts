@@ -49,6 +49,12 @@ export class UsageError extends Error {
   override name = "UsageError";
 }
 
+/** A subcommand cannot do its work, for a reason that lies in neither the command line nor the bus. */
+export class CommandError extends Error {
+  /** `"CommandError"`. */
+  override name = "CommandError";
+}
+
 /** Every subcommand has it. */
 export const HELP_OPTION = { help: { short: "h", help: "show this help" } } as const satisfies OptionTable;
 

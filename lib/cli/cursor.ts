@@ -23,7 +23,7 @@ import { reasonOf } from "../os_error.ts";
 
 const HEADER = "ollie cursor 1";
 
-/** How many lines may be appended, beyond twice what the file needs to hold, before it is written anew. */
+/** How many lines may be appended, beyond as many as it had, before it is written anew. */
 const SPARE_LINES = 1000;
 
 /** How long another process may hold the file, in milliseconds, before it is said to be in use. */
@@ -34,8 +34,8 @@ const CHECKSUM_BASIS = 0x811c9dc5;
 
 type Seen = Pick<BusEvent, "id" | "time">;
 
-/** Remembers what has been delivered. The process that has opened it is the only one that may. */
-export class Cursor {
+/** Remembers what has been delivered. The process that has opened it is the only one that may, until it lets go of it. */
+export class Cursor implements Disposable {
   readonly #path: string;
   readonly #window: number;
   /** All up to this event is done with; `undefined` stands for the start. */
@@ -44,6 +44,8 @@ export class Cursor {
   #newest = "";
   #file: Deno.FsFile | undefined;
   #checksum = CHECKSUM_BASIS;
+  /** How many lines the file had when it was last replaced, and how many have been appended since. */
+  #kept = 0;
   #appended = 0;
 
   private constructor(path: string, window: number) {
@@ -110,12 +112,18 @@ export class Cursor {
   record({ id, time }: BusEvent): void {
     this.#note(id, time);
     try {
-      if (this.#appended > SPARE_LINES + 2 * this.#seen.size) this.#replace();
+      if (this.#appended > SPARE_LINES + this.#kept) this.#replace();
       else if (this.#file !== undefined) writeAll(this.#file, this.#line(JSON.stringify({ seen: id, time })));
       this.#appended++;
     } catch (error) {
       throw this.#failure(error);
     }
+  }
+
+  /** Lets go of the file. */
+  [Symbol.dispose](): void {
+    this.#file?.close();
+    this.#file = undefined;
   }
 
   #failure(error: unknown): BusError {
@@ -165,6 +173,7 @@ export class Cursor {
     this.#forget();
     this.#checksum = CHECKSUM_BASIS;
     this.#appended = 0;
+    this.#kept = this.#seen.size;
     const records = [
       { after: this.#after?.id ?? null, time: this.#after?.time ?? "" },
       ...Array.from(this.#seen, ([seen, time]) => ({ seen, time })),
@@ -218,13 +227,22 @@ async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
       if (error instanceof Deno.errors.NotFound) return undefined;
       throw error;
     }
-    // There is no way to ask for a lock without waiting that every supported release has.
-    const locked = file.lock(true).then(() => true);
-    if (!await Promise.race([locked, after(LOCK_WAIT_MS)])) throw new Error("another process is using it");
+    if (!await lockSoon(file)) {
+      file.close();
+      throw new Error("another process is using it");
+    }
     if (file.statSync().ino === inodeOf(path)) return file;
     // Its owner has replaced it since it was opened.
     file.close();
   }
+}
+
+/** Locks a file unless another process has it. No call that every supported release has asks for a lock without waiting. */
+function lockSoon(file: Deno.FsFile): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(false), LOCK_WAIT_MS);
+    file.lock(true).then(() => resolve(true), reject).finally(() => clearTimeout(timer));
+  });
 }
 
 function inodeOf(path: string): number | null | undefined {
@@ -234,10 +252,6 @@ function inodeOf(path: string): number | null | undefined {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
-}
-
-function after(milliseconds: number): Promise<false> {
-  return new Promise((resolve) => setTimeout(() => resolve(false), milliseconds));
 }
 
 function writeAll(file: Deno.FsFile, text: string): void {

@@ -6,7 +6,7 @@
 import { BusError } from "../bus.ts";
 import { TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
-import { UsageError } from "./args.ts";
+import { CommandError, UsageError } from "./args.ts";
 
 /** Something failed. */
 const FAILED = 1;
@@ -25,7 +25,7 @@ export function reportFailure(who: string, error: unknown): number {
     complain(who, `${error.message} (${who} --help explains)`);
     return USAGE;
   }
-  if (error instanceof BusError || error instanceof Deno.errors.NotCapable) complain(who, error.message);
+  if (error instanceof BusError || error instanceof CommandError) complain(who, error.message);
   // Anything else is a fault of ours, and where it happened is what we will want to know.
   else complain(who, `internal error: ${error instanceof Error ? error.stack : error}`);
   return FAILED;

@@ -4,6 +4,8 @@
  * @module
  */
 import { concatenated } from "../bytes.ts";
+import { reasonOf } from "../os_error.ts";
+import { CommandError } from "./args.ts";
 
 /** How many bytes may wait to be written before the producer has to, too. */
 const HIGH_WATER_BYTES = 64 * 1024;
@@ -14,7 +16,7 @@ export class Output {
   #waiting: Uint8Array[] = [];
   #bytes = 0;
   #writing: Promise<void> | undefined;
-  #failure: { readonly error: unknown } | undefined;
+  #failure: { readonly error: Error } | undefined;
 
   /** @param onFailure is called as soon as a write has failed: who waits for the next event should not wait any longer */
   constructor(onFailure: () => void) {
@@ -26,7 +28,7 @@ export class Output {
    *
    * @param parts what to write; nobody changes it any more
    * @returns when more may be written
-   * @throws what an earlier write failed with
+   * @throws as {@linkcode flush} does, if an earlier write failed
    */
   async write(...parts: readonly Uint8Array[]): Promise<void> {
     for (const part of parts) {
@@ -40,7 +42,8 @@ export class Output {
   /**
    * Waits until all has been written.
    *
-   * @throws what a write failed with
+   * @throws {Deno.errors.BrokenPipe} if nobody reads any more
+   * @throws {CommandError} if it cannot be written
    */
   async flush(): Promise<void> {
     await this.#writing;
@@ -56,7 +59,12 @@ export class Output {
         for (let done = 0; done < chunk.length;) done += await Deno.stdout.write(chunk.subarray(done));
       }
     } catch (error) {
-      this.#failure = { error };
+      const closed = error instanceof Deno.errors.BrokenPipe;
+      this.#failure = {
+        error: closed
+          ? error
+          : new CommandError(`cannot write to standard output: ${reasonOf(error)}`, { cause: error }),
+      };
       this.#onFailure();
     } finally {
       this.#writing = undefined;

@@ -7,7 +7,8 @@ import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
 import { concatenated } from "../bytes.ts";
 import { openPublisher } from "../open.ts";
-import { checkOperands, type Command, HELP_OPTION, parseArgs, UsageError } from "./args.ts";
+import { reasonOf } from "../os_error.ts";
+import { checkOperands, type Command, CommandError, HELP_OPTION, parseArgs, UsageError } from "./args.ts";
 import { keepPermissions } from "./permissions.ts";
 
 const options = {
@@ -72,38 +73,54 @@ export async function run(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Standard input, whole. There is nothing else to do meanwhile, so the reads may block. */
-function readInput(): Uint8Array {
-  const chunks: Uint8Array[] = [];
-  for (;;) {
-    const chunk = new Uint8Array(READ_BYTES);
-    const bytes = Deno.stdin.readSync(chunk);
-    if (bytes === null) return concatenated(chunks);
-    chunks.push(chunk.subarray(0, bytes));
+async function publishLines(publish: (line: Uint8Array) => Promise<void>): Promise<void> {
+  let number = 0;
+  for await (const line of inputLines()) {
+    number++;
+    try {
+      await publish(line);
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      throw new BusError(`line ${number}: ${error.message}`, { cause: error });
+    }
   }
 }
 
-async function publishLines(publish: (line: Uint8Array) => Promise<void>): Promise<void> {
-  let published = 0;
-  const publishLine = async (line: Uint8Array) => {
-    try {
-      await publish(line);
-      published++;
-    } catch (error) {
-      if (!(error instanceof BusError)) throw error;
-      throw new BusError(`line ${published + 1}: ${error.message}`, { cause: error });
+/** Standard input, whole. There is nothing else to do meanwhile, so the reads may block. */
+function readInput(): Uint8Array {
+  const chunks: Uint8Array[] = [];
+  try {
+    for (;;) {
+      const chunk = new Uint8Array(READ_BYTES);
+      const bytes = Deno.stdin.readSync(chunk);
+      if (bytes === null) return concatenated(chunks);
+      chunks.push(chunk.subarray(0, bytes));
     }
-  };
+  } catch (error) {
+    throw inputError(error);
+  }
+}
+
+/** The lines of standard input as they come, without their newlines. A line is good until the next one is asked for. */
+async function* inputLines(): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(READ_BYTES);
   let begun: Uint8Array[] = [];
-  for (let bytes; (bytes = await Deno.stdin.read(buffer)) !== null;) {
+  for (;;) {
+    const bytes = await Deno.stdin.read(buffer).catch((error) => {
+      throw inputError(error);
+    });
+    if (bytes === null) break;
     let start = 0;
     for (let end; (end = buffer.subarray(0, bytes).indexOf(NEWLINE, start)) >= 0; start = end + 1) {
       const line = buffer.subarray(start, end);
-      await publishLine(begun.length === 0 ? line : concatenated([...begun, line]));
+      yield begun.length === 0 ? line : concatenated([...begun, line]);
       begun = [];
     }
     if (start < bytes) begun.push(buffer.slice(start, bytes));
   }
-  if (begun.length > 0) await publishLine(concatenated(begun));
+  if (begun.length > 0) yield concatenated(begun);
+}
+
+function inputError(error: unknown): CommandError {
+  return new CommandError(`cannot read standard input: ${reasonOf(error)}`, { cause: error });
 }

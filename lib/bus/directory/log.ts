@@ -25,6 +25,11 @@ export class ArrivalLog {
     return this.#first + this.#names.length;
   }
 
+  /** How many names it holds. */
+  get size(): number {
+    return this.#names.length;
+  }
+
   /** Adds a name, and tells its position. */
   push(name: string): number {
     return this.#first + this.#names.push(name) - 1;

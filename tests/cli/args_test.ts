@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { nearest, parseArgs, parseCount, parseDuration, UsageError } from "../../lib/cli/args.ts";
+
+const table = {
+  monitor: { short: "m", help: "" },
+  event: { short: "e", value: "FILTER", many: true, help: "" },
+  count: { short: "c", value: "N", help: "" },
+  null: { short: "0", help: "" },
+  after: { value: "ID", help: "" },
+} as const;
+
+/** What was given, without what was not. */
+function parsed(...args: string[]): unknown {
+  const { values, operands } = parseArgs(table, args);
+  const given = Object.entries(values).filter(([, value]) => Array.isArray(value) ? value.length > 0 : value);
+  return { ...Object.fromEntries(given), operands };
+}
+
+Deno.test("options are given as getopt_long has taught people", () => {
+  assert.deepEqual(parsed(), { operands: [] });
+  assert.deepEqual(parsed("-m", "a", "--count", "3", "b"), { monitor: true, count: "3", operands: ["a", "b"] });
+  assert.deepEqual(parsed("-mec", "-c3", "--event=d=e"), {
+    monitor: true,
+    event: ["c", "d=e"],
+    count: "3",
+    operands: [],
+  });
+  assert.deepEqual(parsed("-m0"), { monitor: true, null: true, operands: [] });
+  assert.deepEqual(parsed("-e", "-m"), { event: ["-m"], operands: [] });
+  assert.equal(parseArgs(table, ["--after="]).values.after, "");
+  assert.deepEqual(parsed("--", "-m", "--"), { operands: ["-m", "--"] });
+  assert.deepEqual(parsed("-"), { operands: ["-"] });
+});
+
+Deno.test("what is wrong is said, with what was probably meant", () => {
+  const wrong: [args: string[], message: string][] = [
+    [["--moniter"], "unknown option --moniter; did you mean --monitor?"],
+    [["--mon"], "unknown option --mon; did you mean --monitor?"],
+    [["--evnet=x"], "unknown option --evnet; did you mean --event?"],
+    [["-after"], "unknown option -after; did you mean --after?"],
+    [["--zebra"], "unknown option --zebra"],
+    [["--toString"], "unknown option --toString"],
+    [["-mx"], "unknown option -x"],
+    [["-e"], "-e needs a value: -e FILTER"],
+    [["--count"], "--count needs a value: --count N"],
+    [["--monitor=yes"], '--monitor takes no value, but was given "yes"'],
+    [["-c", "1", "--count", "2"], "--count was given twice: it takes one N"],
+  ];
+  for (const [args, message] of wrong) {
+    assert.throws(() => parseArgs(table, args), (error) => {
+      assert(error instanceof UsageError);
+      assert.equal(error.message, message);
+      return true;
+    });
+  }
+});
+
+Deno.test("counts and durations", () => {
+  assert.equal(parseCount("10", "-c"), 10);
+  for (const text of ["0", "-1", "1.5", "x", "", "1e3", "99999999999999999999"]) {
+    assert.throws(() => parseCount(text, "--count"), /--count takes a whole number from 1, not "/);
+  }
+  const durations: [string, number][] = [
+    ["5", 5000],
+    ["500ms", 500],
+    ["1.5s", 1500],
+    [".5s", 500],
+    ["2m", 120_000],
+    ["1h", 3_600_000],
+    ["7d", 604_800_000],
+    ["0", 0],
+  ];
+  for (const [text, milliseconds] of durations) assert.equal(parseDuration(text, "-W"), milliseconds, text);
+  for (const text of ["", "s", "5 s", "-1s", "1y", "1h30m", "Infinity"]) {
+    assert.throws(
+      () => parseDuration(text, "--timeout"),
+      /--timeout takes a duration such as 500ms, 5s, 2m or 1h, not "/,
+    );
+  }
+});
+
+Deno.test("what is near is found, what is not is not", () => {
+  assert.equal(nearest("pubb", ["pub", "sub"]), "pub");
+  assert.equal(nearest("upb", ["pub", "sub"]), "pub");
+  assert.equal(nearest("hub", ["prune", "completions"]), undefined);
+});

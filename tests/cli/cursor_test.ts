@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { BusError } from "../../mod.ts";
+import { Cursor } from "../../lib/cli/cursor.ts";
+import type { BusEvent } from "../../lib/event.ts";
+import { formatTime } from "../../lib/time.ts";
+import { temporaryDirectory } from "../temporary.ts";
+
+/** An event so many milliseconds after some moment. */
+function event(milliseconds: number, name = ""): BusEvent {
+  const time = formatTime(1_777_777_777_000_000_000n + BigInt(milliseconds) * 1_000_000n);
+  return { id: `${time}_${name}`, time, topic: "n", payload: new Uint8Array() };
+}
+
+/** Opens a cursor with the usual window. */
+function open(path: string, window = 5000): Promise<Cursor> {
+  return Cursor.open(path, window);
+}
+
+Deno.test("what was recorded is known the next time", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  {
+    using cursor = await open(path);
+    assert(!cursor.exists);
+    cursor.create("start");
+    for (const at of [0, 10, 20]) cursor.record(event(at));
+  }
+  using cursor = await open(path);
+  assert(cursor.exists);
+  assert.equal(cursor.after, "start");
+  for (const at of [0, 10, 20]) assert(cursor.has(event(at).id));
+  assert(!cursor.has(event(30).id));
+});
+
+Deno.test("a cursor that begins at the start stays there until there is something to begin after", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  {
+    using cursor = await open(path);
+    cursor.create(undefined);
+  }
+  {
+    using cursor = await open(path);
+    assert(cursor.exists);
+    assert.equal(cursor.after, undefined);
+    for (const at of [0, 1, 6000]) cursor.record(event(at));
+  }
+  using cursor = await open(path);
+  // The window has left the first two behind; the last of them is where to go on.
+  assert.equal(cursor.after, event(1).id);
+  assert(!cursor.has(event(0).id) && cursor.has(event(6000).id));
+});
+
+Deno.test("a late event is remembered as long as the window reaches, and never takes the cursor back", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  {
+    using cursor = await open(path);
+    cursor.create(undefined);
+    for (const at of [0, 10_000, 20_000, 16_000, 1000]) cursor.record(event(at));
+  }
+  {
+    using cursor = await open(path);
+    assert.equal(cursor.after, event(10_000).id);
+    assert(cursor.has(event(16_000).id));
+    cursor.record(event(500));
+  }
+  using cursor = await open(path);
+  assert.equal(cursor.after, event(10_000).id);
+});
+
+Deno.test("it does not grow with what it has recorded, but with what the window holds", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  {
+    using cursor = await open(path, 100);
+    cursor.create(undefined);
+    for (let at = 0; at < 20_000; at++) {
+      cursor.record(event(at));
+      if (at % 1000 === 0) assert(Deno.statSync(path).size < 300_000, `${Deno.statSync(path).size} bytes`);
+    }
+  }
+  using cursor = await open(path, 100);
+  assert.equal(cursor.after, event(19_898).id);
+  for (let at = 19_899; at < 20_000; at++) assert(cursor.has(event(at).id));
+});
+
+Deno.test("ids may hold anything", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  const strange = ["two words", "line\nbreak", '"quoted"', "\u2028", "日本"];
+  {
+    using cursor = await open(path);
+    cursor.create("\n");
+    for (const name of strange) cursor.record(event(0, name));
+  }
+  using cursor = await open(path);
+  assert.equal(cursor.after, "\n");
+  for (const name of strange) assert(cursor.has(event(0, name).id));
+});
+
+Deno.test("a line cut by a kill does not count, and any other damage is reported", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  {
+    using cursor = await open(path);
+    cursor.create("start");
+    for (const at of [0, 10, 20]) cursor.record(event(at));
+  }
+  const good = Deno.readTextFileSync(path);
+  Deno.writeTextFileSync(path, good.slice(0, -5));
+  {
+    using cursor = await open(path);
+    assert(cursor.has(event(10).id) && !cursor.has(event(20).id));
+  }
+
+  const lines = good.split("\n");
+  const damaged: [text: string, what: RegExp][] = [
+    ["", /it does not begin with "ollie cursor 1"/],
+    ["garbage\n", /does not begin/],
+    ["2026-05-03T03:09:37,123456789+00:00_n\n", /does not begin/],
+    ["ollie cursor 2\n", /does not begin/],
+    ["ollie cursor 1\n", /it ends after its first line/],
+    ["ollie cursor 1\nx\n", /line 2 is not what was written there/],
+    [good.replace("777777", "777778").replace("03:09:37", "03:09:38"), /line 3 is not what was written there/],
+    [lines.toSpliced(3, 1).join("\n"), /line 4 is not/],
+    [lines.toSpliced(1, 1).join("\n"), /line 2 is not/],
+    [lines.toSpliced(3, 0, lines[3]).join("\n"), /line 5 is not/],
+    [good.replace("\n", "\r\n"), /does not begin/],
+    ["\0".repeat(good.length), /does not begin/],
+  ];
+  for (const [text, what] of damaged) {
+    Deno.writeTextFileSync(path, text);
+    await assert.rejects(Cursor.open(path, 5000), (error) => {
+      assert(error instanceof BusError);
+      assert(error.message.startsWith(`cannot use the cursor ${path}: it is damaged: `), error.message);
+      assert.match(error.message, what);
+      return true;
+    });
+    assert.equal(Deno.readTextFileSync(path), text, "a damaged file is left as it is");
+  }
+});
+
+Deno.test("every single changed byte is noticed", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  {
+    using cursor = await open(path);
+    cursor.create("start");
+    for (const at of [0, 10]) cursor.record(event(at));
+  }
+  const good = Deno.readFileSync(path);
+  for (let at = 0; at < good.length - 1; at++) {
+    const bad = good.slice();
+    bad[at] ^= 1;
+    Deno.writeFileSync(path, bad);
+    await assert.rejects(Cursor.open(path, 5000), /is damaged/, `byte ${at}`);
+  }
+});
+
+Deno.test("a cursor that is in use, or cannot be written, is reported", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  {
+    using cursor = await open(`${directory.path}/missing/cursor`);
+    assert.throws(() => cursor.create(undefined), /cannot use the cursor .*missing\/cursor: no such file or directory/);
+  }
+  await assert.rejects(Cursor.open(directory.path, 5000), /cannot use the cursor .*: is a directory/);
+  const wait = `
+    import { Cursor } from ${JSON.stringify(new URL("../../lib/cli/cursor.ts", import.meta.url).href)};
+    const cursor = await Cursor.open(Deno.args[0], 5000);
+    if (!cursor.exists) cursor.create(undefined);
+    console.log("open");
+    await Deno.stdin.read(new Uint8Array(1));`;
+  const file = `${directory.path}/holder.ts`;
+  Deno.writeTextFileSync(file, wait);
+  const holder = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", file, path],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const reader = holder.stdout.getReader();
+  await reader.read();
+  await assert.rejects(Cursor.open(path, 5000), /another process is using it/);
+  await holder.stdin.close();
+  await reader.cancel();
+  await holder.status;
+  using cursor = await open(path);
+  assert(cursor.exists);
+});

@@ -1,0 +1,128 @@
+/** The command line as a whole: help, versions, mistakes, permissions. */
+import assert from "node:assert/strict";
+import { temporaryDirectory } from "../temporary.ts";
+import { ollie } from "./ollie.ts";
+
+const { version } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
+
+Deno.test("ollie --help shows what there is", async () => {
+  for (const args of [["--help"], ["-h"], ["help"]]) {
+    const { code, stdout, stderr } = await ollie(args);
+    assert.deepEqual([code, stderr], [0, ""]);
+    for (const word of ["Usage: ollie SUBCOMMAND", "pub", "sub", "--version"]) assert(stdout.includes(word), word);
+  }
+});
+
+Deno.test("ollie alone shows the same on standard error, and exits 2", async () => {
+  const { code, stdout, stderr } = await ollie([]);
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert(stderr.includes("Usage: ollie SUBCOMMAND"));
+});
+
+Deno.test("every subcommand explains itself within 80 columns, with examples, without colour where it is not wanted", async () => {
+  for (const args of [["pub", "--help"], ["sub", "-h"], ["help", "sub"], ["--help"]]) {
+    const { code, stdout } = await ollie(args);
+    assert.equal(code, 0);
+    assert.match(stdout, /^Usage: ollie .*\n/);
+    assert(stdout.includes("Examples:\n"));
+    for (const line of stdout.split("\n")) assert(line.length <= 80, line);
+    assert(!stdout.includes("\x1b"));
+  }
+});
+
+Deno.test("ollie --version says which", async () => {
+  assert.deepEqual((await ollie(["--version"])).stdout, `ollie ${version}\n`);
+  assert.deepEqual((await ollie(["-V"])).stdout, `ollie ${version}\n`);
+});
+
+Deno.test("a mistake is answered by one line on standard error that says what would be right, and by exit 2", async () => {
+  using directory = temporaryDirectory();
+  const bus = directory.path;
+  const mistakes: [args: string[], message: string | RegExp][] = [
+    [["pubb"], 'ollie: unknown subcommand "pubb"; did you mean pub?'],
+    [["frobnicate"], 'ollie: unknown subcommand "frobnicate"; the subcommands are pub and sub'],
+    [["--versoin"], 'ollie: unknown option "--versoin"; did you mean --version?'],
+    [["pub", "--lins"], "ollie pub: unknown option --lins; did you mean --lines?"],
+    [["sub", "-x"], "ollie sub: unknown option -x"],
+    [["pub", bus, "a", "b"], 'ollie pub: unexpected argument "b"'],
+    [["sub", bus, "a"], 'ollie sub: unexpected argument "a"'],
+    [["pub", "-l", "-d", "x", bus], "ollie pub: --data and --lines do not go together"],
+    [["pub", bus, ""], 'ollie pub: the topic "" is empty'],
+    [["pub", bus, "__x"], 'ollie pub: the topic "__x" starts with "__", which is reserved'],
+    [["pub", bus, "a..b"], 'ollie pub: the topic "a..b" has an empty segment'],
+    [["pub", bus, ".."], 'ollie pub: the topic ".." has an empty segment'],
+    [["pub", bus, "a\nb"], 'ollie pub: the topic "a\\nb" holds white space'],
+    [["pub", bus, "x".repeat(201)], /ollie pub: the topic "x{57}\.\.\." is 201 bytes long/],
+    [["pub", "mem:"], "ollie pub: a mem: bus ends with its process"],
+    [["sub", "mem:"], "ollie sub: a mem: bus ends with its process"],
+    [["sub", "-e", "a.>.b", bus], 'ollie sub: the filter "a.>.b" has > before its end'],
+    [["sub", "-e", "", bus], 'ollie sub: the filter "" is empty: to match every event, use >'],
+    [["sub", "-f", "xml", bus], 'ollie sub: --format takes raw, text or json, not "xml"'],
+    [["sub", "-c", "0", bus], 'ollie sub: --count takes a whole number from 1, not "0"'],
+    [["sub", "-W", "soon", bus], 'ollie sub: --timeout takes a duration such as 500ms, 5s, 2m or 1h, not "soon"'],
+    [["sub", "-H", "-n", bus], "ollie sub: --historic and --new do not go together"],
+    [["sub", "--window", "1s", bus], "ollie sub: --window goes with --cursor"],
+  ];
+  await Promise.all(mistakes.map(async ([args, message]) => {
+    const { code, stdout, stderr } = await ollie(args, { stdin: "never published" });
+    assert.deepEqual([code, stdout], [2, ""], args.join(" "));
+    if (typeof message === "string") assert(stderr.startsWith(message), `${stderr} is not ${message}`);
+    else assert.match(stderr, message);
+    assert.match(stderr, /^[^\n]+\n$/, "one line");
+  }));
+  assert.deepEqual([...Deno.readDirSync(bus)], [], "nothing was made");
+});
+
+Deno.test("what cannot be done is answered by one line, and by exit 1", async () => {
+  using directory = temporaryDirectory();
+  const file = `${directory.path}/file`;
+  Deno.writeTextFileSync(file, "");
+  const failures: [args: string[], message: string][] = [
+    [["pub", file], `ollie pub: cannot publish to ${file}: it is not a directory\n`],
+    [["sub", file], `ollie sub: cannot subscribe to ${file}: it is not a directory\n`],
+    [["pub", "kafka:x"], 'ollie pub: "kafka:x" is not a bus that this ollie knows'],
+    [["sub", "--after", "17", directory.path], 'ollie sub: "17" is not the id of an event in a directory'],
+    [
+      ["sub", "--cursor", directory.path, directory.path],
+      `ollie sub: cannot use the cursor ${directory.path}: is a directory\n`,
+    ],
+  ];
+  for (const [args, message] of failures) {
+    const { code, stdout, stderr } = await ollie(args, { stdin: "" });
+    assert.deepEqual([code, stdout], [1, ""], args.join(" "));
+    assert(stderr.startsWith(message), `${stderr} is not ${message}`);
+    assert.match(stderr, /^[^\n]+\n$/, "one line");
+  }
+});
+
+Deno.test("before it reads any input, a subcommand has given up every permission but to read and to write", async () => {
+  using directory = temporaryDirectory();
+  const probe = `
+    import { main } from ${JSON.stringify(new URL("../../cli.ts", import.meta.url).href)};
+    const kinds = ["read", "write", "net", "env", "run", "sys", "ffi"] as const;
+    const held = () => kinds.filter((name) => Deno.permissions.querySync({ name }).state === "granted").join(" ");
+    const before = held();
+    const readSync = Deno.stdin.readSync;
+    Deno.stdin.readSync = (buffer) => {
+      console.error(before, "|", held());
+      return readSync.call(Deno.stdin, buffer);
+    };
+    const readDir = Deno.readDir;
+    Deno.readDir = (path) => {
+      console.error(before, "|", held());
+      return readDir(path);
+    };
+    Deno.exit(await main(Deno.args));`;
+  const file = `${directory.path}/probe.ts`;
+  Deno.writeTextFileSync(file, probe);
+  for (const args of [["pub", `${directory.path}/bus`], ["sub", "-c1", `${directory.path}/bus`]]) {
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", "--no-check", "-A", file, ...args],
+      stdin: "null",
+    }).output();
+    assert.equal(code, 0);
+    for (const line of new TextDecoder().decode(stderr).trim().split("\n")) {
+      assert.equal(line, "read write net env run sys ffi | read write");
+    }
+  }
+});
