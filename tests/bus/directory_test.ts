@@ -93,7 +93,8 @@ Deno.test("two writers whose clocks say the same nanosecond lose nothing", async
   const clock = () => 1_777_777_777_123_456_789n;
   const writers = ["a", "b"].map((name) => ({ name, bus: new DirectoryBus(directory.path, { clock }) }));
   for (let i = 0; i < 100; i++) for (const { name, bus } of writers) await bus.publish("n", `${name}${i}`);
-  const texts = await textsOf(writers[0].bus.subscribe(">", { from: "start" }), 200);
+  await using events = writers[0].bus.subscribe(">", { from: "start" });
+  const texts = await textsOf(events, 200);
   assert.equal(new Set(texts).size, 200);
   assert.equal(filesIn(`${directory.path}/events`).at(-1), "2026-05-03T03:09:37,123456988+00:00_n");
 });

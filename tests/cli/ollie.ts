@@ -1,6 +1,7 @@
 /**
  * Running ollie as people do, as a process: from its source, or the executable that the environment variable OLLIE names.
  */
+import { Queue } from "../../lib/queue.ts";
 import { within } from "../deadline.ts";
 
 const executable = Deno.env.get("OLLIE");
@@ -139,18 +140,36 @@ export class Running implements AsyncDisposable {
   }
 }
 
-/** A stream of text, by lines. */
+/** A stream of text, by lines. It is read all the time, so that the process which writes it never has to wait. */
 export class Lines {
-  readonly #lines: AsyncGenerator<string, undefined>;
+  readonly #lines = new Queue<string>();
+  readonly #reading: Promise<void>;
+  #ended = false;
+  #wake = Promise.withResolvers<void>();
 
   /** @param stream what to read */
   constructor(stream: ReadableStream<Uint8Array>) {
-    this.#lines = linesOf(stream);
+    this.#reading = this.#read(stream);
+  }
+
+  async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder();
+    let begun = "";
+    for await (const chunk of stream) {
+      const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
+      begun = lines.pop() ?? "";
+      for (const line of lines) this.#lines.push(line);
+      this.#wake.resolve();
+      this.#wake = Promise.withResolvers();
+    }
+    this.#ended = true;
+    this.#wake.resolve();
   }
 
   /** The next line; `undefined` at the end of the stream. What stands after the last newline is no line. */
   async next(): Promise<string | undefined> {
-    return (await within(this.#lines.next(), "a line")).value;
+    while (this.#lines.size === 0 && !this.#ended) await within(this.#wake.promise, "a line");
+    return this.#lines.shift();
   }
 
   /** The next few lines. */
@@ -162,21 +181,11 @@ export class Lines {
 
   /** All lines to the end. */
   async rest(): Promise<string[]> {
+    await within(this.#reading, "the end of the lines");
     const lines = [];
-    for (let line; (line = await this.next()) !== undefined;) lines.push(line);
+    for (let line; (line = this.#lines.shift()) !== undefined;) lines.push(line);
     return lines;
   }
-}
-
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, undefined> {
-  let begun = "";
-  const decoder = new TextDecoder();
-  for await (const chunk of stream) {
-    const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
-    begun = lines.pop() ?? "";
-    yield* lines;
-  }
-  return undefined;
 }
 
 /** Whether a program is on this machine, with a word where it is not: what needs it is then left out. */

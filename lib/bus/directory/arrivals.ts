@@ -238,6 +238,7 @@ export class Arrivals {
   #releaseHeld(): void {
     clearTimeout(this.#holdTimer);
     this.#holdTimer = undefined;
+    this.#hints?.restart();
     for (const name of this.#held) this.#report(name);
   }
 

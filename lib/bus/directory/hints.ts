@@ -34,6 +34,7 @@ export class Hints {
   #run = 0;
   #total = 0;
   #idleTimer: Timer | undefined;
+  #closed = false;
 
   /**
    * @param directory what to watch; what is below it in other directories is left out
@@ -51,13 +52,14 @@ export class Hints {
     return this.#run < SHORTEST_QUEUE;
   }
 
-  /** Counts from here: the directory is about to be listed, which makes up for what was dropped before. */
+  /** Counts from here: what was dropped before is about to be made up for, or given up on for now. */
   restart(): void {
     this.#run = 0;
   }
 
   /** Stops watching. The listener hears no more. */
   close(): void {
+    this.#closed = true;
     clearTimeout(this.#idleTimer);
     try {
       this.#watcher.close();
@@ -70,11 +72,13 @@ export class Hints {
     try {
       for await (const hint of this.#watcher) this.#take(hint);
     } catch {
-      this.#listener.ended();
+      if (!this.#closed) this.#listener.ended();
     }
   }
 
   #take({ kind, paths, flag }: Deno.FsEvent): void {
+    // Closing does not take back what is under way.
+    if (this.#closed) return;
     this.#total++;
     this.#run = flag === "rescan" ? SHORTEST_QUEUE : this.#run + 1;
     if (this.#idleTimer === undefined) this.#awaitIdle(0);
@@ -82,11 +86,11 @@ export class Hints {
     this.#listener.changed();
   }
 
-  /** Ends the run once the event loop has come round often enough without a hint. */
+  /** Ends the run once the event loop has come round often enough without a hint, unless one may have been dropped by then. */
   #awaitIdle(turns: number): void {
     if (turns === IDLE_TURNS) {
       this.#idleTimer = undefined;
-      this.#run = 0;
+      if (this.complete) this.#run = 0;
       return;
     }
     const total = this.#total;
