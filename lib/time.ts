@@ -25,7 +25,7 @@ let origin = performance.timeOrigin;
  *
  * @returns nanoseconds since 1970-01-01T00:00:00Z, fine to a microsecond or so
  */
-export const systemClock: Clock = () => {
+export function systemClock(): bigint {
   const coarse = Date.now();
   let fine = origin + performance.now();
   if (Math.abs(fine - coarse) > TOLERANCE_MS) {
@@ -34,7 +34,7 @@ export const systemClock: Clock = () => {
   }
   const whole = Math.floor(fine);
   return BigInt(whole) * 1_000_000n + BigInt(Math.floor((fine - whole) * 1_000_000));
-};
+}
 
 /**
  * A clock that never repeats itself and never goes back: where the given one does, it takes the next nanosecond.

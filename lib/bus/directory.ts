@@ -62,6 +62,8 @@ export class DirectoryBus implements Bus {
   #started: Promise<void> = Promise.resolve();
 
   /**
+   * Makes nothing yet: that is left to the first event, or the first subscription.
+   *
    * @param path the directory, which need not exist
    * @param options how the bus differs from the usual
    */

@@ -51,7 +51,11 @@ export class MemoryBus implements Bus {
   readonly #clock: Clock;
   #published = 0;
 
-  /** @param options how it differs from the usual */
+  /**
+   * Makes a bus of its own.
+   *
+   * @param options how it differs from the usual
+   */
   constructor(options: MemoryBusOptions = {}) {
     this.#maxQueueBytes = options.maxQueueBytes ?? 16 * 1024 * 1024;
     this.#clock = increasing(options.clock ?? systemClock);

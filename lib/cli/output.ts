@@ -1,5 +1,5 @@
 /**
- * Standard output, written event by event while it is read as fast as events come, and in larger writes when it is not.
+ * Standard output, in larger writes while there is more to write at once, and event by event when there is not.
  *
  * @module
  */
@@ -7,10 +7,10 @@ import { concatenated } from "../bytes.ts";
 import { reasonOf } from "../os_error.ts";
 import { CommandError } from "./args.ts";
 
-/** How many bytes may wait to be written before the producer has to, too. */
+/** How many bytes may wait before they are written in any case. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** Collects what is written while an earlier write is under way, then writes that at once. */
+/** Collects what is to be written until enough has come together, or until there is no more for now. */
 export class Output {
   readonly #onFailure: () => void;
   #waiting: Uint8Array[] = [];
@@ -24,28 +24,32 @@ export class Output {
   }
 
   /**
-   * Writes, now or soon.
+   * Adds to what is to be written, and writes if that is enough.
    *
-   * @param parts what to write; nobody changes it any more
-   * @returns when more may be written
-   * @throws as {@linkcode flush} does, if an earlier write failed
+   * @param parts nobody changes them any more
+   * @throws as {@linkcode flush} does
    */
-  async write(...parts: readonly Uint8Array[]): Promise<void> {
+  async add(...parts: readonly Uint8Array[]): Promise<void> {
     for (const part of parts) {
       this.#waiting.push(part);
       this.#bytes += part.length;
     }
-    this.#writing ??= this.#writeAll();
-    if (this.#bytes >= HIGH_WATER_BYTES || this.#failure !== undefined) await this.flush();
+    if (this.#bytes >= HIGH_WATER_BYTES) await this.flush();
+  }
+
+  /** Begins to write what has come together: there is no more for now. */
+  start(): void {
+    if (this.#bytes > 0) this.#writing ??= this.#writeAll();
   }
 
   /**
-   * Waits until all has been written.
+   * Writes what has come together, and waits until that is done.
    *
    * @throws {Deno.errors.BrokenPipe} if nobody reads any more
    * @throws {CommandError} if it cannot be written
    */
   async flush(): Promise<void> {
+    this.start();
     await this.#writing;
     if (this.#failure !== undefined) throw this.#failure.error;
   }

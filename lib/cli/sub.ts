@@ -128,7 +128,9 @@ export async function run(args: readonly string[]): Promise<number> {
   const write = writerOf(output, format, values.null);
   try {
     while (printed < count) {
-      const event = await nextEvent(subscription, () => unreadable = true);
+      const next = nextEvent(subscription, () => unreadable = true);
+      if (!await isAtHand(next)) output.start();
+      const event = await next;
       if (event === undefined) break;
       if (cursor?.has(event.id)) continue;
       if (values.verbose) console.error(event.id);
@@ -155,6 +157,15 @@ async function openCursor(path: string, window: number): Promise<Cursor> {
   return await Cursor.open(path, window);
 }
 
+/** Whether a promise is kept already: then there is a backlog, and what has been printed can wait for more. */
+async function isAtHand(promise: Promise<unknown>): Promise<boolean> {
+  let kept = false;
+  promise.then(() => kept = true, () => kept = true);
+  // As many turns of the microtask queue as it takes for an event that waits in memory, or in a file, to come through.
+  for (let turn = 0; turn < 4; turn++) await undefined;
+  return kept;
+}
+
 /** The next event that can be read; one that cannot is complained of, and passed by. */
 async function nextEvent(subscription: Subscription, onUnreadable: () => void): Promise<BusEvent | undefined> {
   for (;;) {
@@ -173,10 +184,10 @@ function writerOf(output: Output, format: Format, nul: boolean): (event: BusEven
   const end = Uint8Array.of(nul ? 0 : 10);
   switch (format) {
     case "raw":
-      return ({ payload }) => nul ? output.write(payload, end) : output.write(payload);
+      return ({ payload }) => nul ? output.add(payload, end) : output.add(payload);
     case "text":
-      return (event) => output.write(textOf(event), end);
+      return (event) => output.add(textOf(event), end);
     case "json":
-      return (event) => output.write(new TextEncoder().encode(jsonOf(event)), end);
+      return (event) => output.add(new TextEncoder().encode(jsonOf(event)), end);
   }
 }

@@ -101,7 +101,7 @@ Deno.test("a backlog is written in larger pieces", async () => {
   const [, whole, parts] = /^(\d+)\+(\d+) records in/.exec(new TextDecoder().decode((await trace.output()).stdout)) ??
     [];
   const pieces = Number(whole) + Number(parts);
-  assert(pieces < 300, `${pieces} pieces for 3001 events`);
+  assert(pieces < 150, `${pieces} pieces for 3001 events`);
 });
 
 Deno.test("it ends quietly when nobody reads any more", async () => {

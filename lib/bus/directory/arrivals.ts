@@ -67,6 +67,8 @@ export class Arrivals {
   #identity: string | undefined;
   #lookTimer: Timer | undefined;
 
+  /** Whether a hint may have been dropped since the last listing began, so that those which follow are held back. */
+  #doubtful = false;
   readonly #held = new Set<string>();
   #holdTimer: Timer | undefined;
 
@@ -230,7 +232,8 @@ export class Arrivals {
 
   #hinted(name: string): void {
     if (parseName(name) === undefined || this.#seen.has(name)) return;
-    if (this.#hints?.complete) return this.#report(name);
+    if (this.#hints?.complete === false) this.#doubtful = true;
+    if (!this.#doubtful) return this.#report(name);
     this.#held.add(name);
     this.#holdTimer ??= setTimeout(() => this.#releaseHeld(), HOLD_MS);
   }
@@ -239,6 +242,7 @@ export class Arrivals {
     clearTimeout(this.#holdTimer);
     this.#holdTimer = undefined;
     this.#hints?.restart();
+    this.#doubtful = false;
     for (const name of this.#held) this.#report(name);
   }
 
@@ -318,6 +322,7 @@ export class Arrivals {
     this.#held.clear();
     clearTimeout(this.#holdTimer);
     this.#holdTimer = undefined;
+    this.#doubtful = this.#hints?.complete === false;
     const arrived = sortNames(unseen.filter((name) => !this.#seen.has(name)));
 
     // What is no longer there is forgotten with the old set, so that it never outgrows the directory.
