@@ -2,23 +2,22 @@
 import { CLI, execute, inTurn, type Row, RUN, temporaryDirectory } from "./measure.ts";
 
 const TIMES = 60;
+const EMPTY = new URL("empty.ts", import.meta.url).pathname;
 const EXECUTABLE = new URL("../dist/ollie", import.meta.url).pathname;
 
 /** One event from standard input, against an empty program run in the same way. */
 export async function startup(): Promise<Row[]> {
   using directory = temporaryDirectory();
-  const empty = `${directory.path}/empty.ts`;
-  Deno.writeTextFileSync(empty, "");
   const bus = `${directory.path}/bus`;
   const row = (mode: string, [nothing, pub]: [number, number]): Row => ({
     what: `\`ollie pub\` of one event, whole process, ${mode}`,
     reach: "at most 1.25 × an empty program",
     measured: `${(pub / nothing).toFixed(2)} × (${pub.toFixed(1)} ms to ${nothing.toFixed(1)} ms)`,
   });
-  const rows = [row("run", await inTurn(TIMES, [...RUN, empty], [...RUN, CLI, "pub", bus]))];
+  const rows = [row("run", await inTurn(TIMES, [...RUN, EMPTY], [...RUN, CLI, "pub", bus]))];
   try {
     Deno.statSync(EXECUTABLE);
-    await execute([Deno.execPath(), "compile", "--quiet", "--no-prompt", "--output", `${directory.path}/empty`, empty]);
+    await execute([Deno.execPath(), "compile", "--quiet", "--no-prompt", "--output", `${directory.path}/empty`, EMPTY]);
   } catch {
     console.error("without dist/ollie, which `deno task compile` builds, the start-up of the executable is left out");
     return rows;
