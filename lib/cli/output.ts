@@ -10,7 +10,7 @@ import { CommandError } from "./args.ts";
 /** How many bytes may wait before they are written in any case. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** Collects what is to be written until enough has come together, or until there is no more for now. */
+/** Collects what is to be written until enough has come together, or until nothing more is at hand. */
 export class Output {
   readonly #onFailure: () => void;
   #waiting: Uint8Array[] = [];
@@ -37,7 +37,7 @@ export class Output {
     if (this.#bytes >= HIGH_WATER_BYTES) await this.flush();
   }
 
-  /** Begins to write what has come together: there is no more for now. */
+  /** Begins to write what has come together: nothing more is at hand. */
   start(): void {
     if (this.#bytes > 0) this.#writing ??= this.#writeAll();
   }

@@ -52,7 +52,7 @@ export class Hints {
     return this.#run < SHORTEST_QUEUE;
   }
 
-  /** Counts from here: what was dropped before is about to be made up for, or given up on for now. */
+  /** Counts from here: what was dropped before is about to be made up for, or will be by a later listing. */
   restart(): void {
     this.#run = 0;
   }
