@@ -59,7 +59,7 @@ last may be > (one segment or more). A DURATION is such as 500ms, 5s, 2m or 1h.
     ["ollie sub -W 10s -n -e ready /tmp/a", "wait for an event, but no longer than ten seconds"],
     [
       "ollie sub -m --cursor ~/.seen /tmp/a",
-      "go on where the last run ended: nothing is missed, nothing comes twice",
+      "go on where the last run with this bus and this file ended",
     ],
   ],
 };
