@@ -60,8 +60,9 @@ async function general(name: string | undefined, rest: readonly string[]): Promi
       const { nearest, UsageError } = await import("./lib/cli/args.ts");
       const near = nearest(name, [...Object.keys(SUBCOMMANDS), "--help", "--version"]);
       const what = name.startsWith("-") ? "option" : "subcommand";
-      const meant = near === undefined ? `; the subcommands are ${Object.keys(SUBCOMMANDS).join(" and ")}` : "";
-      throw new UsageError(`unknown ${what} ${JSON.stringify(name)}${meant || `; did you mean ${near}?`}`);
+      const subcommands = `the subcommands are ${Object.keys(SUBCOMMANDS).join(" and ")}`;
+      const hint = near === undefined ? subcommands : `did you mean ${near}?`;
+      throw new UsageError(`unknown ${what} ${JSON.stringify(name)}; ${hint}`);
     }
   }
 }

@@ -133,10 +133,10 @@ interface Node<Value> {
  * import assert from "node:assert/strict";
  *
  * const tree = new FilterTree<string>();
- * tree.add("session.*.state", "ann");
- * tree.add("session.>", "ben");
- * assert.deepEqual(tree.match("session.abc123.state"), new Set(["ann", "ben"]));
- * assert.deepEqual(tree.match("session.abc123"), new Set(["ben"]));
+ * tree.add("session.*.state", "screen");
+ * tree.add("session.>", "log");
+ * assert.deepEqual(tree.match("session.abc123.state"), new Set(["screen", "log"]));
+ * assert.deepEqual(tree.match("session.abc123"), new Set(["log"]));
  * ```
  */
 export class FilterTree<Value> {

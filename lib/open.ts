@@ -64,9 +64,7 @@ export async function openPublisher(address: string): Promise<Publisher> {
 
 /** What kind of bus an address is of, and what it says beyond that. */
 function parseAddress(address: string): { scheme: "dir" | "mem"; rest: string } {
-  // A single letter is a drive of Windows, not a scheme.
-  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(address)?.[1] ?? "dir";
-  const rest = address.startsWith(`${scheme}:`) ? address.slice(scheme.length + 1) : address;
+  const [, scheme = "dir", rest = address] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(address) ?? [];
   if (scheme === "dir") {
     if (rest === "") throw new BusError("the bus has no name: for the current directory, say .");
   } else if (scheme === "mem") {

@@ -149,12 +149,15 @@ export function parseCount(text: string, option: string): number {
   return count;
 }
 
+/** The longest that a timer of the platform can wait. */
+const MAX_DURATION_MS = 2 ** 31 - 1;
+
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
  * Reads a length of time.
  *
- * @param text such as `500ms`, `1.5s`, `2m`, `1h`, `7d`, or `5` for five seconds
+ * @param text such as `500ms`, `1.5s`, `2m`, `1h`, `7d`, or `5` for five seconds; 24 days at most
  * @param option who asks, for the error
  * @returns milliseconds
  * @throws {UsageError} if it is none
@@ -164,7 +167,9 @@ export function parseDuration(text: string, option: string): number {
   if (match === null) {
     throw new UsageError(`${option} takes a duration such as 500ms, 5s, 2m or 1h, not ${quoted(text)}`);
   }
-  return Number(match[1]) * UNIT_MS[match[2] ?? "s"];
+  const milliseconds = Number(match[1]) * UNIT_MS[match[2] ?? "s"];
+  if (milliseconds > MAX_DURATION_MS) throw new UsageError(`${option} takes at most 24d, not ${quoted(text)}`);
+  return milliseconds;
 }
 
 /** Text in quotes, on one line whatever is in it. */

@@ -10,6 +10,9 @@ import { CommandError } from "./args.ts";
 /** How many bytes may wait before they are written in any case. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
+/** How long to wait before a pipe that has no room is tried again, in milliseconds. */
+const RETRY_MS = 10;
+
 /** Collects what is to be written until enough has come together, or until nothing more is at hand. */
 export class Output {
   readonly #onFailure: () => void;
@@ -60,7 +63,7 @@ export class Output {
         const chunk = concatenated(this.#waiting);
         this.#waiting = [];
         this.#bytes = 0;
-        for (let done = 0; done < chunk.length;) done += await Deno.stdout.write(chunk.subarray(done));
+        for (let done = 0; done < chunk.length;) done += await writeSome(chunk.subarray(done));
       }
     } catch (error) {
       const closed = error instanceof Deno.errors.BrokenPipe;
@@ -72,6 +75,18 @@ export class Output {
       this.#onFailure();
     } finally {
       this.#writing = undefined;
+    }
+  }
+}
+
+/** Writes as much as there is room for, once there is any: whoever shares the pipe may have set it not to wait by itself. */
+async function writeSome(bytes: Uint8Array): Promise<number> {
+  for (;;) {
+    try {
+      return await Deno.stdout.write(bytes);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.WouldBlock)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }
 }

@@ -66,11 +66,24 @@ export async function run(args: readonly string[]): Promise<number> {
   const publisher = await openPublisher(address);
   const publish = async (payload: Uint8Array | string) => {
     const published = await publisher.publish(topic, payload, { sync: values.sync });
-    if (values.verbose) console.log(published.id);
+    if (values.verbose) print(published.id);
   };
   if (values.lines) await publishLines(publish);
   else await publish(values.data ?? readInput());
   return 0;
+}
+
+/** Prints the id of an event. Whoever does not want to read it is no reason to publish no more. */
+function print(id: string): void {
+  const line = new TextEncoder().encode(`${id}\n`);
+  try {
+    for (let done = 0; done < line.length;) done += Deno.stdout.writeSync(line.subarray(done));
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return;
+    throw new CommandError(`published ${id}, but cannot write to standard output: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
 }
 
 async function publishLines(publish: (line: Uint8Array) => Promise<void>): Promise<void> {
@@ -88,13 +101,14 @@ async function publishLines(publish: (line: Uint8Array) => Promise<void>): Promi
 
 /** Standard input, whole. There is nothing else to do meanwhile, so the reads may block. */
 function readInput(): Uint8Array {
+  const buffer = new Uint8Array(READ_BYTES);
   const chunks: Uint8Array[] = [];
   try {
     for (;;) {
-      const chunk = new Uint8Array(READ_BYTES);
-      const bytes = Deno.stdin.readSync(chunk);
+      const bytes = Deno.stdin.readSync(buffer);
       if (bytes === null) return concatenated(chunks);
-      chunks.push(chunk.subarray(0, bytes));
+      // A copy of what came: a pipe may give a few bytes at a time.
+      chunks.push(buffer.slice(0, bytes));
     }
   } catch (error) {
     throw inputError(error);

@@ -220,6 +220,59 @@ Deno.test("events/ may be removed and made again, or replaced", async () => {
   assert.deepEqual(payloadsOf([(await within(next, "event 4")).value]), ["4"]);
 });
 
+Deno.test("a directory made anew under its old name is watched, not only looked at now and then", async () => {
+  using directory = temporaryDirectory();
+  await using writer = new DirectoryBus(directory.path);
+  await using reader = new DirectoryBus(directory.path);
+  const events = reader.subscribe("n");
+  await events.ready;
+  // Some file systems give it the inode of the one that has gone.
+  Deno.removeSync(`${directory.path}/events`, { recursive: true });
+  Deno.mkdirSync(`${directory.path}/events`);
+  await writer.publish("n", "first");
+  assert.deepEqual(await textsOf(events, 1), ["first"]);
+  // Without a watch, each of them would wait for a look, of which there is one a second.
+  const began = performance.now();
+  for (let i = 0; i < 20; i++) {
+    await writer.publish("n", `${i}`);
+    assert.deepEqual(await textsOf(events, 1), [`${i}`]);
+  }
+  const looks = (performance.now() - began) / 1000;
+  assert(looks < 10, `20 events took as long as ${looks} looks at the directory`);
+});
+
+Deno.test("a directory that is moved away and back delivers nothing twice", async () => {
+  using directory = temporaryDirectory();
+  await using bus = new DirectoryBus(directory.path);
+  for (const payload of ["1", "2"]) await bus.publish("n", payload);
+  const events = bus.subscribe("n", { from: "start" });
+  assert.deepEqual(await textsOf(events, 2), ["1", "2"]);
+  Deno.renameSync(`${directory.path}/events`, `${directory.path}/away`);
+  await bus.subscribe("n", { from: "start" }).ready;
+  Deno.renameSync(`${directory.path}/away`, `${directory.path}/events`);
+  await bus.publish("n", "3");
+  assert.deepEqual(await textsOf(events, 1), ["3"]);
+});
+
+Deno.test("a subscription that ends while it lists leaves nothing to the next one", async () => {
+  using directory = temporaryDirectory();
+  await using writer = new DirectoryBus(directory.path);
+  await using bus = new DirectoryBus(directory.path);
+  for (let i = 0; i < 2000; i++) await writer.publish("n", "old");
+  for (let round = 0; round < 10; round++) {
+    const first = bus.subscribe("n");
+    if (round % 2 === 0) await first.ready;
+    let last = "";
+    for (let i = 0; i < 100; i++) last = (await writer.publish("n", "past")).id;
+    await new Promise((resolve) => setTimeout(resolve, round));
+    await first.return();
+    await using next = bus.subscribe("n", { from: { after: last } });
+    await next.ready;
+    await writer.publish("n", `new ${round}`);
+    assert.deepEqual(await textsOf(next, 1), [`new ${round}`]);
+  }
+});
+
 Deno.test("a burst comes in the order in which it was published, and whole", async () => {
   using directory = temporaryDirectory();
   await using writer = new DirectoryBus(directory.path);

@@ -71,6 +71,7 @@ Deno.test("counts and durations", () => {
     ["0", 0],
   ];
   for (const [text, milliseconds] of durations) assert.equal(parseDuration(text, "-W"), milliseconds, text);
+  assert.throws(() => parseDuration("25d", "--timeout"), /--timeout takes at most 24d, not "25d"/);
   for (const text of ["", "s", "5 s", "-1s", "1y", "1h30m", "Infinity"]) {
     assert.throws(
       () => parseDuration(text, "--timeout"),

@@ -1,14 +1,9 @@
 /** What the system may refuse: permissions, space, watches. */
 import assert from "node:assert/strict";
 import { exists, temporaryDirectory } from "../temporary.ts";
-import { has, OLLIE, ollie, Running, shell } from "./ollie.ts";
+import { AS_OTHERS, has, OLLIE, ollie, Running, shell } from "./ollie.ts";
 
 const isRoot = Deno.uid() === 0;
-
-/** Under this, even root needs the permission that a file's mode gives. */
-const AS_OTHERS = isRoot
-  ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
-  : [];
 
 Deno.test({
   name: "a directory that may not be written to",

@@ -191,8 +191,14 @@ export class Lines {
 /** Whether a program is on this machine, with a word where it is not: what needs it is then left out. */
 export function has(program: string): boolean {
   try {
-    return new Deno.Command("which", { args: [program], stdout: "null", stderr: "null" }).outputSync().success;
+    return new Deno.Command("sh", { args: ["-c", 'command -v "$1"', "-", program], stdout: "null", stderr: "null" })
+      .outputSync().success;
   } catch {
     return false;
   }
 }
+
+/** Under this, even root needs the permission that a file's mode gives. */
+export const AS_OTHERS = Deno.uid() === 0
+  ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+  : [];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { temporaryDirectory } from "../temporary.ts";
-import { OLLIE, ollie, Running, shell } from "./ollie.ts";
+import { AS_OTHERS, has, OLLIE, ollie, Running, shell } from "./ollie.ts";
 
 /** The topics and payloads of the events in a directory, in order. */
 function eventsIn(bus: string): { topic: string; payload: string }[] {
@@ -109,4 +109,63 @@ Deno.test("an input that cannot be read is reported, and nothing is published", 
     assert.deepEqual([code, stderr], [1, "ollie pub: cannot read standard input: is a directory\n"]);
   }
   assert.deepEqual([...Deno.readDirSync(directory.path)], []);
+});
+
+Deno.test({
+  name: "an input that comes in small pieces takes no more memory than it is long",
+  ignore: Deno.build.os !== "linux",
+  fn: async () => {
+    using directory = temporaryDirectory();
+    await using pub = new Running([...OLLIE, "pub", directory.path]);
+    for (let i = 0; i < 3000; i++) await pub.write(`piece ${i}\n`);
+    assert(pub.peakMemory < 200_000_000, `${pub.peakMemory} bytes`);
+    await pub.closeInput();
+    assert.equal((await pub.status).code, 0);
+  },
+});
+
+Deno.test("an id that cannot be printed is no reason to doubt that the event is published", async () => {
+  using directory = temporaryDirectory();
+  const env = { BUS: directory.path };
+  const full = await shell(`ollie pub -v -d x "$BUS" > /dev/full`, { env });
+  assert.equal(full.code, 1);
+  assert.match(
+    full.stderr,
+    /^ollie pub: published \S+_event, but cannot write to standard output: no space left on device\n$/,
+  );
+  const closed = await shell(`seq 100 | ollie pub -v -l "$BUS" | head -0; exit "\${PIPESTATUS[1]}"`, { env });
+  assert.deepEqual([closed.code, closed.stderr], [0, ""]);
+  assert.equal(eventsIn(directory.path).length, 101);
+});
+
+Deno.test("a link that leads nowhere is reported", async () => {
+  using directory = temporaryDirectory();
+  const bus = `${directory.path}/bus`;
+  Deno.symlinkSync(`${directory.path}/nowhere`, bus);
+  const { code, stderr } = await ollie(["pub", "-d", "x", bus]);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^ollie pub: cannot publish to .*: .*\/tmp is no directory, or lies behind a link that leads nowhere\n$/,
+  );
+  Deno.removeSync(bus);
+  Deno.mkdirSync(bus);
+  Deno.symlinkSync(`${directory.path}/nowhere`, `${bus}/tmp`);
+  assert.match((await ollie(["pub", "-d", "x", bus])).stderr, /lies behind a link that leads nowhere/);
+});
+
+Deno.test({
+  name: "--sync reports no failure for an event that is published",
+  ignore: Deno.uid() === 0 && !has("setpriv"),
+  fn: async () => {
+    using directory = temporaryDirectory();
+    const bus = directory.path;
+    await ollie(["pub", "-d", "1", bus]);
+    // It may be written to, but cannot be opened to be synced.
+    Deno.chmodSync(`${bus}/events`, 0o333);
+    const { code, stderr } = await ollie(["pub", "--sync", "-d", "2", bus], { under: AS_OTHERS });
+    Deno.chmodSync(`${bus}/events`, 0o755);
+    assert.deepEqual([code, stderr], [1, `ollie pub: cannot publish to ${bus}: permission denied\n`]);
+    assert.equal(eventsIn(bus).length, 1);
+  },
 });

@@ -138,9 +138,14 @@ export class Arrivals {
     }
   }
 
-  /** Takes note of an event that this process has published, sooner than a hint would. */
+  /**
+   * Takes note of an event that this process has published, sooner than a hint would; so it may come before one that another
+   * process has published a moment earlier.
+   */
   published(name: string): void {
-    if (!this.#seen.has(name)) this.#report(name);
+    if (this.#seen.has(name)) return;
+    if (this.#doubtful) this.#hold(name);
+    else this.#report(name);
   }
 
   #report(name: string): void {
@@ -233,7 +238,11 @@ export class Arrivals {
   #hinted(name: string): void {
     if (parseName(name) === undefined || this.#seen.has(name)) return;
     if (this.#hints?.complete === false) this.#doubtful = true;
-    if (!this.#doubtful) return this.#report(name);
+    if (this.#doubtful) this.#hold(name);
+    else this.#report(name);
+  }
+
+  #hold(name: string): void {
     this.#held.add(name);
     this.#holdTimer ??= setTimeout(() => this.#releaseHeld(), HOLD_MS);
   }
@@ -301,6 +310,7 @@ export class Arrivals {
     const all: string[] = [];
     const unseen: string[] = [];
     const listed = new NameSet();
+    let gone = false;
     try {
       for await (const { name, isDirectory } of Deno.readDir(this.#directory)) {
         if (this.#stopped) break;
@@ -310,11 +320,12 @@ export class Arrivals {
         else if (!this.#seen.has(name)) unseen.push(name);
       }
     } catch (error) {
-      // Removed while it was read: what it held is gone, and what its successor holds is listed next.
       if (!(error instanceof Deno.errors.NotFound)) throw error;
+      gone = true;
     } finally {
       this.#meanwhile = undefined;
     }
+    if (this.#stopped) return all;
 
     // A file that came while the directory was read may or may not have been come across.
     for (const name of meanwhile) listed.add(name);
@@ -325,8 +336,10 @@ export class Arrivals {
     this.#doubtful = this.#hints?.complete === false;
     const arrived = sortNames(unseen.filter((name) => !this.#seen.has(name)));
 
-    // What is no longer there is forgotten with the old set, so that it never outgrows the directory.
-    this.#seen = listed;
+    // What is no longer there is forgotten with the old set, so that it never outgrows the directory. A directory that is
+    // gone may be on its way back, with all that was in it.
+    if (gone) arrived.forEach((name) => this.#seen.add(name));
+    else this.#seen = listed;
     const ended = performance.now();
     this.#lastListing = { entries: listed.size, took: ended - began, ended, modified, settled };
     for (const name of arrived) {

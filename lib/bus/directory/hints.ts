@@ -28,6 +28,7 @@ export interface HintListener {
 
 /** The hints for one directory, until it is closed. */
 export class Hints {
+  readonly #directory: string;
   readonly #watcher: Deno.FsWatcher;
   readonly #listener: HintListener;
   /** Hints that have come since the queue was last known to be empty, or since {@linkcode restart}. */
@@ -42,6 +43,7 @@ export class Hints {
    * @throws if there is no such directory, or the system has no watch to give (it limits them for each user)
    */
   constructor(directory: string, listener: HintListener) {
+    this.#directory = directory;
     this.#watcher = Deno.watchFs(directory, { recursive: false });
     this.#listener = listener;
     this.#follow();
@@ -69,11 +71,13 @@ export class Hints {
   }
 
   async #follow(): Promise<void> {
-    try {
-      for await (const hint of this.#watcher) this.#take(hint);
-    } catch {
-      if (!this.#closed) this.#listener.ended();
+    const hints = this.#watcher[Symbol.asyncIterator]();
+    for (;;) {
+      const hint = await hints.next().catch(() => ({ done: true as const, value: undefined }));
+      if (hint.done) break;
+      this.#take(hint.value);
     }
+    if (!this.#closed) this.#listener.ended();
   }
 
   #take({ kind, paths, flag }: Deno.FsEvent): void {
@@ -83,6 +87,8 @@ export class Hints {
     this.#run = flag === "rescan" ? SHORTEST_QUEUE : this.#run + 1;
     if (this.#idleTimer === undefined) this.#awaitIdle(0);
     if (kind === "rename") { for (const path of paths) this.#listener.hinted(path.slice(path.lastIndexOf("/") + 1)); }
+    // A new directory under the same name may get the same inode, but never the old watch.
+    if (kind === "remove" && paths.includes(this.#directory)) this.#listener.ended();
     this.#listener.changed();
   }
 

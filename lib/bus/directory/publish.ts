@@ -31,7 +31,8 @@ export class DirectoryPublisher implements Publisher {
    * Publishes one event.
    *
    * @throws {TopicError} if the topic breaks a rule
-   * @throws {BusError} if it could not be written; then there is no event, not even a part of it
+   * @throws {BusError} if it could not be written; then there is no event, not even a part of it. With `sync`, also if it has
+   * been published but may not be safe; the message says so
    */
   // deno-lint-ignore require-await -- so that a refusal is a rejection, as on every bus
   async publish(topic: string, payload: Uint8Array | string, options: PublishOptions = {}): Promise<Published> {
@@ -44,6 +45,7 @@ export class DirectoryPublisher implements Publisher {
         if (publishAs(this.#path, name, bytes, options.sync ?? false)) return { id: name, time: formatTime(moment) };
       }
     } catch (error) {
+      if (error instanceof BusError) throw error;
       throw new BusError(`cannot publish to ${this.#path}: ${reasonOf(error)}`, { cause: error });
     }
   }
@@ -72,7 +74,10 @@ function publishAs(directory: string, name: string, payload: Uint8Array, sync: b
       Deno.removeSync(temporary);
       return false;
     }
+    // Opened before the event is published: that they cannot be is then no reason to report one that is.
+    const directories = sync ? directoriesOf(directory) : [];
     move(temporary, published, directory);
+    syncAll(directories, name);
   } catch (error) {
     try {
       Deno.removeSync(temporary);
@@ -81,23 +86,32 @@ function publishAs(directory: string, name: string, payload: Uint8Array, sync: b
     }
     throw error;
   }
-  if (sync) syncDirectories(directory);
   return true;
 }
 
 /** Creates a file that did not exist, and the directories around it; `undefined` if it did exist. */
 function create(path: string, directory: string): Deno.FsFile | undefined {
-  const options = { write: true, createNew: true };
   try {
+    return createNew(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  // Asked for only when it is missing: in the usual case this would be two calls for nothing.
+  for (const part of ["tmp", "events"]) {
     try {
-      return Deno.openSync(path, options);
+      Deno.mkdirSync(`${directory}/${part}`, { recursive: true });
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      // A link that leads nowhere is there and is not.
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+      throw new Error(`${directory}/${part} is no directory, or lies behind a link that leads nowhere`);
     }
-    // Asked for only when it is missing: in the usual case this would be two calls for nothing.
-    Deno.mkdirSync(`${directory}/tmp`, { recursive: true });
-    Deno.mkdirSync(`${directory}/events`, { recursive: true });
-    return Deno.openSync(path, options);
+  }
+  return createNew(path);
+}
+
+function createNew(path: string): Deno.FsFile | undefined {
+  try {
+    return Deno.openSync(path, { write: true, createNew: true });
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists) return undefined;
     throw error;
@@ -125,10 +139,21 @@ function move(temporary: string, published: string, directory: string): void {
   }
 }
 
-/** Makes the rename last: the event's new name, and the names of the directories that may have been made for it. */
-function syncDirectories(directory: string): void {
-  for (const path of [`${directory}/events`, directory]) {
-    using opened = Deno.openSync(path);
-    opened.syncSync();
+/** The directories whose entries make an event: its own, and those that may have been made for it, up to the bus's own entry. */
+function directoriesOf(directory: string): Deno.FsFile[] {
+  Deno.mkdirSync(`${directory}/events`, { recursive: true });
+  return [`${directory}/events`, directory, `${directory}/..`].map((path) => Deno.openSync(path));
+}
+
+/** Makes the renaming last, and closes what was opened for that. */
+function syncAll(directories: Deno.FsFile[], name: string): void {
+  try {
+    for (const opened of directories) opened.syncSync();
+  } catch (error) {
+    throw new BusError(`published as ${name}, but it may not survive a power cut: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  } finally {
+    for (const opened of directories) opened.close();
   }
 }

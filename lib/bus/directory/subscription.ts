@@ -92,6 +92,12 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
     return undefined;
   }
 
+  /** Ends it with an error, at once: what the directory still holds could only be read with a gap. */
+  override fail(error: unknown): void {
+    this.release();
+    super.fail(error);
+  }
+
   protected release(): void {
     this.#past = undefined;
     this.#release();
