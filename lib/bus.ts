@@ -52,8 +52,24 @@ export interface SubscribeOptions {
    * all that the carrier keeps, then what follows. `{ after }`: all that comes after the event with that id.
    */
   readonly from?: "now" | "start" | { readonly after: string };
+  /**
+   * Asks for the {@linkcode Position} that `ready` resolves to, where `from` is `"now"`: how far back, in milliseconds, it is to
+   * name one by one the events that were there before.
+   */
+  readonly window?: number;
   /** Ends the subscription when it is aborted: those who wait for an event are told that there are no more. */
   readonly signal?: AbortSignal;
+}
+
+/** What tells an event from others, and when it was published. */
+export type EventMark = Pick<BusEvent, "id" | "time">;
+
+/** A place in the order of events, which is more than one id: an event may arrive late, with a time before that of others. */
+export interface Position {
+  /** All up to this event is done with; `undefined` stands for the start. */
+  readonly after: EventMark | undefined;
+  /** What comes after that and is done with, too. */
+  readonly seen: readonly EventMark[];
 }
 
 /**
@@ -62,11 +78,11 @@ export interface SubscribeOptions {
  */
 export interface Subscription extends AsyncIterableIterator<BusEvent, undefined>, AsyncDisposable {
   /**
-   * Resolves once no event that is published from then on can be missed. It resolves to the id after which the subscription
-   * begins, for those who want to come back to that place later: `undefined` where that is the start, or the carrier keeps
-   * nothing. Rejects, as `next()` then does, if the subscription could not begin.
+   * Resolves once no event that is published from then on can be missed: to the place where the subscription begins, for those
+   * who want to come back to it later, or to `undefined` where the carrier keeps nothing, or was not asked. Rejects, as
+   * `next()` then does, if the subscription could not begin.
    */
-  readonly ready: Promise<string | undefined>;
+  readonly ready: Promise<Position | undefined>;
 
   /** The next event; `done` once the subscription has ended. Rejects with a {@linkcode BusError} if it broke. */
   next(): Promise<IteratorResult<BusEvent, undefined>>;

@@ -15,13 +15,15 @@
 import {
   type Bus,
   BusError,
+  type EventMark,
+  type Position,
   type Published,
   type PublishOptions,
   type SubscribeOptions,
   type Subscription,
 } from "../bus.ts";
 import { filterList, FilterTree } from "../filter.ts";
-import type { Clock } from "../time.ts";
+import { type Clock, formatTime } from "../time.ts";
 import { Arrivals } from "./directory/arrivals.ts";
 import { ArrivalLog } from "./directory/log.ts";
 import { isAfter, parseName, sortNames } from "./directory/name.ts";
@@ -60,6 +62,7 @@ export class DirectoryBus implements Bus {
   readonly #log = new ArrivalLog();
   #arrivals: Arrivals | undefined;
   #started: Promise<void> = Promise.resolve();
+  #stopped: Promise<void> = Promise.resolve();
 
   /**
    * Makes nothing yet: that is left to the first event, or the first subscription.
@@ -93,7 +96,7 @@ export class DirectoryBus implements Bus {
    */
   subscribe(filter: string | readonly string[], options: SubscribeOptions = {}): Subscription {
     const filters = filterList(filter);
-    const from = options.from ?? "now";
+    const { from } = options;
     if (typeof from === "object" && parseName(from.after) === undefined) {
       throw new BusError(
         `${JSON.stringify(from.after)} is not the id of an event in a directory: ` +
@@ -110,32 +113,35 @@ export class DirectoryBus implements Bus {
     this.#subscriptions.add(subscription);
     for (const filter of filters) this.#matching.add(filter, subscription);
     if (options.signal?.aborted) subscription.end();
-    else this.#begin(subscription, from);
+    else this.#begin(subscription, options);
     return subscription;
   }
 
   /** Ends every subscription. What has been published stays. */
-  [Symbol.asyncDispose](): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     for (const subscription of this.#subscriptions) subscription.end();
-    return Promise.resolve();
+    await this.#stopped;
   }
 
-  async #begin(subscription: DirectorySubscription, from: NonNullable<SubscribeOptions["from"]>): Promise<void> {
+  async #begin(subscription: DirectorySubscription, { from = "now", window }: SubscribeOptions): Promise<void> {
     try {
       const since = this.#log.end;
       const arrivals = this.#follow();
       // Both are asked for before either is awaited, so that the one listing serves for both.
-      const listing = from === "now" ? [] : arrivals.list();
+      const listing = from === "now" && window === undefined ? [] : arrivals.list();
       const [, names] = await Promise.all([this.#started, listing]);
-      if (from === "now") return subscription.begin([], arrivals.newest);
 
       // What arrived since is in the log, from where the subscription goes on after the past.
       const arrived = new Set(this.#log.from(since));
-      const after = typeof from === "object" ? from.after : undefined;
-      const past = names.filter((name) =>
-        !arrived.has(name) && (after === undefined || isAfter(name, after)) && subscription.wants(name)
+      const past = names.filter((name) => !arrived.has(name));
+      if (from === "now") {
+        return subscription.begin([], window === undefined ? undefined : positionAfter(past, Date.now() - window));
+      }
+      const after = typeof from === "object" ? markOf(from.after) : undefined;
+      const wanted = past.filter((name) =>
+        (after === undefined || isAfter(name, after.id)) && subscription.wants(name)
       );
-      subscription.begin(sortNames(past), after);
+      subscription.begin(sortNames(wanted), { after, seen: [] });
     } catch (error) {
       subscription.fail(error);
     }
@@ -171,8 +177,25 @@ export class DirectoryBus implements Bus {
     this.#subscriptions.delete(subscription);
     for (const filter of filters) this.#matching.delete(filter, subscription);
     if (this.#subscriptions.size > 0) return;
-    this.#arrivals?.stop();
+    if (this.#arrivals !== undefined) this.#stopped = this.#arrivals.stop();
     this.#arrivals = undefined;
     this.#log.clear();
   }
+}
+
+/** The place after all of these events; those that were published after a moment, in milliseconds, are named one by one. */
+function positionAfter(names: readonly string[], moment: number): Position {
+  const edge = formatTime(BigInt(Math.max(0, Math.floor(moment))) * 1_000_000n);
+  let after: string | undefined;
+  const seen: EventMark[] = [];
+  for (const name of names) {
+    const mark = markOf(name);
+    if (mark.time >= edge) seen.push(mark);
+    else if (after === undefined || isAfter(name, after)) after = name;
+  }
+  return { after: after === undefined ? undefined : markOf(after), seen };
+}
+
+function markOf(name: string): EventMark {
+  return { id: name, time: parseName(name)?.time ?? "" };
 }

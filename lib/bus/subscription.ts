@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Subscription } from "../bus.ts";
+import type { Position, Subscription } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 
 interface Reader {
@@ -14,8 +14,8 @@ interface Reader {
 
 /** A subscription that is read by pulling: an event is taken from the carrier when somebody wants it, not before. */
 export abstract class PulledSubscription implements Subscription {
-  readonly ready: Promise<string | undefined>;
-  readonly #begun = Promise.withResolvers<string | undefined>();
+  readonly ready: Promise<Position | undefined>;
+  readonly #begun = Promise.withResolvers<Position | undefined>();
   #waiting: Reader[] = [];
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
@@ -41,8 +41,8 @@ export abstract class PulledSubscription implements Subscription {
   protected abstract release(): void;
 
   /** Resolves {@linkcode ready}. */
-  protected begun(after?: string): void {
-    this.#begun.resolve(after);
+  protected begun(position?: Position): void {
+    this.#begun.resolve(position);
     this.wake();
   }
 

@@ -17,8 +17,7 @@
  *
  * @module
  */
-import { BusError } from "../bus.ts";
-import type { BusEvent } from "../event.ts";
+import { BusError, type EventMark, type Position } from "../bus.ts";
 import { reasonOf } from "../os_error.ts";
 
 const HEADER = "ollie cursor 1";
@@ -29,17 +28,18 @@ const SPARE_LINES = 1000;
 /** How long another process may hold the file, in milliseconds, before it is said to be in use. */
 const LOCK_WAIT_MS = 500;
 
+/** Any beginning of a line that records an event. */
+const TORN_LINE = /^(?:[0-9a-f]{0,8}|[0-9a-f]{8} (?:\{|\{"|\{"s|\{"se|\{"see|\{"seen(?:"|":|":"[^\0]*)?)?)$/;
+
 /** The checksum of nothing, in 32-bit FNV-1a. */
 const CHECKSUM_BASIS = 0x811c9dc5;
-
-type Seen = Pick<BusEvent, "id" | "time">;
 
 /** Remembers what has been delivered. The process that has opened it is the only one that may, until it lets go of it. */
 export class Cursor implements Disposable {
   readonly #path: string;
   readonly #window: number;
   /** All up to this event is done with; `undefined` stands for the start. */
-  #after: Seen | undefined;
+  #after: EventMark | undefined;
   #seen = new Map<string, string>();
   #newest = "";
   #file: Deno.FsFile | undefined;
@@ -61,7 +61,7 @@ export class Cursor implements Disposable {
    * @throws {BusError} if the file is damaged, in use, or cannot be read and written
    */
   static async open(path: string, window: number): Promise<Cursor> {
-    const cursor = new Cursor(path, window);
+    const cursor = new Cursor(targetOf(path), window);
     try {
       using file = await lockedFile(path);
       if (file !== undefined) {
@@ -92,13 +92,14 @@ export class Cursor implements Disposable {
   /**
    * Writes a file where there was none.
    *
-   * @param after the id after which the subscription begins; `undefined` for the start
-   * @throws {BusError} if it cannot be written
+   * @param position where the subscription begins
+   * @throws {BusError} if it cannot be written, or another process has written one meanwhile
    */
-  create(after: string | undefined): void {
-    this.#after = after === undefined ? undefined : { id: after, time: "" };
+  create({ after, seen }: Position): void {
+    this.#after = after;
+    for (const { id, time } of seen) this.#note(id, time);
     try {
-      this.#replace();
+      this.#replace(moveWhereNoneIs);
     } catch (error) {
       throw this.#failure(error);
     }
@@ -109,7 +110,7 @@ export class Cursor implements Disposable {
    *
    * @throws {BusError} if it cannot be written
    */
-  record({ id, time }: BusEvent): void {
+  record({ id, time }: EventMark): void {
     this.#note(id, time);
     try {
       if (this.#appended > SPARE_LINES + this.#kept) this.#replace();
@@ -139,7 +140,7 @@ export class Cursor implements Disposable {
   #load(text: string): void {
     const lines = text.split("\n");
     // What follows the last newline: nothing, or the line that was being written when the process was killed.
-    lines.pop();
+    const torn = lines.pop() ?? "";
     if (lines.shift() !== HEADER) throw new Error(`it is damaged: it does not begin with "${HEADER}"`);
     lines.forEach((line, i) => {
       const record = this.#record(line);
@@ -149,6 +150,7 @@ export class Cursor implements Disposable {
       if (record.seen !== undefined) this.#note(record.seen, record.time);
       else if (record.after) this.#after = { id: record.after, time: record.time };
     });
+    if (!TORN_LINE.test(torn)) throw new Error("it is damaged: its end is not what was written there");
     if (lines.length === 0) throw new Error("it is damaged: it ends after its first line");
   }
 
@@ -168,8 +170,8 @@ export class Cursor implements Disposable {
     return `${(this.#checksum >>> 0).toString(16).padStart(8, "0")} ${json}\n`;
   }
 
-  /** Writes the file anew, with what is still needed of it. */
-  #replace(): void {
+  /** Writes the file anew, with what is still needed of it, and puts it into its place. */
+  #replace(put: (from: string, to: string) => void = Deno.renameSync): void {
     this.#forget();
     this.#checksum = CHECKSUM_BASIS;
     this.#appended = 0;
@@ -180,21 +182,18 @@ export class Cursor implements Disposable {
     ];
     const text = `${HEADER}\n${records.map((record) => this.#line(JSON.stringify(record))).join("")}`;
 
-    const path = `${this.#path}.new`;
-    try {
-      Deno.removeSync(path);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-    const file = Deno.openSync(path, { append: true, createNew: true });
+    // A name of this process's own: another one may be about to do the same.
+    const path = `${this.#path}.${Deno.pid}`;
+    const file = Deno.openSync(path, { write: true, create: true, truncate: true });
     try {
       file.lockSync(true);
       writeAll(file, text);
       // A power cut must not leave an empty file under the old one's name.
       file.syncSync();
-      Deno.renameSync(path, this.#path);
+      put(path, this.#path);
     } catch (error) {
       file.close();
+      Deno.removeSync(path);
       throw error;
     }
     this.#file?.close();
@@ -203,7 +202,8 @@ export class Cursor implements Disposable {
 
   /** Forgets what the window has left behind, of which the last is the new place to begin after. */
   #forget(): void {
-    const newest = Date.parse(this.#newest);
+    // An event from a clock that is ahead does not take the window with it.
+    const newest = Math.min(Date.parse(this.#newest), Date.now());
     if (Number.isNaN(newest)) return;
     // Without its Z, a time in milliseconds sorts before all the nanoseconds within them.
     const edge = new Date(newest - this.#window).toISOString().slice(0, -1);
@@ -222,6 +222,8 @@ async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
   for (;;) {
     let file;
     try {
+      // Opening a pipe would wait for its other end.
+      if (!Deno.statSync(path).isFile) throw new Error("it is not a file");
       file = Deno.openSync(path, { read: true, write: true });
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
@@ -243,6 +245,26 @@ function lockSoon(file: Deno.FsFile): Promise<boolean> {
     const timer = setTimeout(() => resolve(false), LOCK_WAIT_MS);
     file.lock(true).then(() => resolve(true), reject).finally(() => clearTimeout(timer));
   });
+}
+
+/** Moves a file to where there is none, which renaming would not mind. */
+function moveWhereNoneIs(from: string, to: string): void {
+  try {
+    Deno.linkSync(from, to);
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) throw new Error("another process is using it");
+    throw error;
+  }
+  Deno.removeSync(from);
+}
+
+/** Where a link leads, so that it is the file that is replaced, and not the link. */
+function targetOf(path: string): string {
+  try {
+    return Deno.realPathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 function inodeOf(path: string): number | null | undefined {

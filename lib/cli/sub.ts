@@ -27,7 +27,10 @@ const options = {
   historic: { short: "H", help: "begin with the past events (the default)" },
   new: { short: "n", help: "leave the past events out" },
   after: { value: "ID", help: "begin after the event with this id" },
-  cursor: { value: "FILE", help: "go on where the last run with this file ended" },
+  cursor: {
+    value: "FILE",
+    help: "go on where the last run with this file ended; -H, -n\nand --after count only while there is no such file",
+  },
   window: {
     value: "DURATION",
     help: "with --cursor: how far before the newest event one\nthat was published late is still found (default: 5s)",
@@ -95,6 +98,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const beginnings = [values.historic && "--historic", values.new && "--new", values.after !== undefined && "--after"];
   const [first, second] = beginnings.filter(Boolean);
   if (second) throw new UsageError(`${first} and ${second} do not go together: events begin at one place`);
+  if (values.cursor === "") throw new UsageError("--cursor needs the name of a file");
   const count = values.count === undefined ? (values.monitor ? Infinity : 1) : parseCount(values.count, "--count");
   const timeout = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const window = parseDuration(values.window ?? "5s", "--window");
@@ -118,9 +122,13 @@ export async function run(args: readonly string[]): Promise<number> {
     }, timeout);
   }
   const bus = await openBus(address);
-  const subscription = bus.subscribe(filters, { from, signal: stop.signal });
-  const begun = await subscription.ready;
-  if (cursor !== undefined && !cursor.exists && !stop.signal.aborted) cursor.create(begun);
+  const subscription = bus.subscribe(filters, {
+    from,
+    window: cursor === undefined ? undefined : window,
+    signal: stop.signal,
+  });
+  const position = await subscription.ready;
+  if (cursor !== undefined && !cursor.exists && position !== undefined) cursor.create(position);
   if (values.verbose) complain("ollie sub", `subscribed to ${address}`);
 
   let printed = 0;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { BusError } from "../../mod.ts";
+import { BusError, type Position } from "../../mod.ts";
 import { Cursor } from "../../lib/cli/cursor.ts";
 import type { BusEvent } from "../../lib/event.ts";
 import { formatTime } from "../../lib/time.ts";
@@ -9,6 +9,14 @@ import { temporaryDirectory } from "../temporary.ts";
 function event(milliseconds: number, name = ""): BusEvent {
   const time = formatTime(1_777_777_777_000_000_000n + BigInt(milliseconds) * 1_000_000n);
   return { id: `${time}_${name}`, time, topic: "n", payload: new Uint8Array() };
+}
+
+/** The start of a bus. */
+const START: Position = { after: undefined, seen: [] };
+
+/** The place after an event. */
+function at(id: string, milliseconds: number): Position {
+  return { after: { id, time: event(milliseconds).time }, seen: [] };
 }
 
 /** Opens a cursor with the usual window. */
@@ -22,7 +30,7 @@ Deno.test("what was recorded is known the next time", async () => {
   {
     using cursor = await open(path);
     assert(!cursor.exists);
-    cursor.create("start");
+    cursor.create(at("start", 0));
     for (const at of [0, 10, 20]) cursor.record(event(at));
   }
   using cursor = await open(path);
@@ -37,7 +45,7 @@ Deno.test("a cursor that begins at the start stays there until there is somethin
   const path = `${directory.path}/cursor`;
   {
     using cursor = await open(path);
-    cursor.create(undefined);
+    cursor.create(START);
   }
   {
     using cursor = await open(path);
@@ -56,7 +64,7 @@ Deno.test("a late event is remembered as long as the window reaches, and never t
   const path = `${directory.path}/cursor`;
   {
     using cursor = await open(path);
-    cursor.create(undefined);
+    cursor.create(START);
     for (const at of [0, 10_000, 20_000, 16_000, 1000]) cursor.record(event(at));
   }
   {
@@ -69,12 +77,50 @@ Deno.test("a late event is remembered as long as the window reaches, and never t
   assert.equal(cursor.after, event(10_000).id);
 });
 
+Deno.test("a late event never takes a cursor back to before where it began", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  {
+    using cursor = await open(path);
+    cursor.create({ after: { id: "old", time: event(20_000).time }, seen: [event(22_000)] });
+    for (const at of [5000, 60_000]) cursor.record(event(at));
+  }
+  using cursor = await open(path);
+  assert.equal(cursor.after, event(22_000).id);
+  assert(cursor.has(event(60_000).id));
+});
+
+Deno.test("an event from a clock that is ahead does not take the window with it", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  const now = Date.now() - 1_777_777_777_000;
+  const year = 366 * 86_400_000;
+  {
+    using cursor = await open(path);
+    cursor.create(START);
+    for (const at of [now - 60_000, now - 1000, now + year]) cursor.record(event(at));
+  }
+  using cursor = await open(path);
+  assert.equal(cursor.after, event(now - 60_000).id);
+  assert(cursor.has(event(now - 1000).id) && cursor.has(event(now + year).id));
+});
+
+Deno.test("of two processes that begin with the same cursor, one is told", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/cursor`;
+  using one = await open(path);
+  using other = await open(path);
+  one.create(START);
+  assert.throws(() => other.create(START), /another process is using it/);
+  assert.deepEqual(Array.from(Deno.readDirSync(directory.path), ({ name }) => name), ["cursor"]);
+});
+
 Deno.test("it does not grow with what it has recorded, but with what the window holds", async () => {
   using directory = temporaryDirectory();
   const path = `${directory.path}/cursor`;
   {
     using cursor = await open(path, 100);
-    cursor.create(undefined);
+    cursor.create(START);
     for (let at = 0; at < 20_000; at++) {
       cursor.record(event(at));
       if (at % 1000 === 0) assert(Deno.statSync(path).size < 300_000, `${Deno.statSync(path).size} bytes`);
@@ -91,7 +137,7 @@ Deno.test("ids may hold anything", async () => {
   const strange = ["two words", "line\nbreak", '"quoted"', "\u2028", "日本"];
   {
     using cursor = await open(path);
-    cursor.create("\n");
+    cursor.create(at("\n", 0));
     for (const name of strange) cursor.record(event(0, name));
   }
   using cursor = await open(path);
@@ -104,7 +150,7 @@ Deno.test("a line cut by a kill does not count, and any other damage is reported
   const path = `${directory.path}/cursor`;
   {
     using cursor = await open(path);
-    cursor.create("start");
+    cursor.create(at("start", 0));
     for (const at of [0, 10, 20]) cursor.record(event(at));
   }
   const good = Deno.readTextFileSync(path);
@@ -122,12 +168,15 @@ Deno.test("a line cut by a kill does not count, and any other damage is reported
     ["ollie cursor 2\n", /does not begin/],
     ["ollie cursor 1\n", /it ends after its first line/],
     ["ollie cursor 1\nx\n", /line 2 is not what was written there/],
-    [good.replace("777777", "777778").replace("03:09:37", "03:09:38"), /line 3 is not what was written there/],
+    [good.replace("777777", "777778").replace("03:09:37", "03:09:38"), /line 2 is not what was written there/],
     [lines.toSpliced(3, 1).join("\n"), /line 4 is not/],
     [lines.toSpliced(1, 1).join("\n"), /line 2 is not/],
     [lines.toSpliced(3, 0, lines[3]).join("\n"), /line 5 is not/],
     [good.replace("\n", "\r\n"), /does not begin/],
     ["\0".repeat(good.length), /does not begin/],
+    [good.slice(0, -20) + "\0".repeat(20), /its end is not what was written there/],
+    [good + "garbage that was never a cursor", /its end is not/],
+    [good.slice(0, 130) + "\0\0\0", /its end is not/],
   ];
   for (const [text, what] of damaged) {
     Deno.writeTextFileSync(path, text);
@@ -146,7 +195,7 @@ Deno.test("every single changed byte is noticed", async () => {
   const path = `${directory.path}/cursor`;
   {
     using cursor = await open(path);
-    cursor.create("start");
+    cursor.create(at("start", 0));
     for (const at of [0, 10]) cursor.record(event(at));
   }
   const good = Deno.readFileSync(path);
@@ -163,13 +212,13 @@ Deno.test("a cursor that is in use, or cannot be written, is reported", async ()
   const path = `${directory.path}/cursor`;
   {
     using cursor = await open(`${directory.path}/missing/cursor`);
-    assert.throws(() => cursor.create(undefined), /cannot use the cursor .*missing\/cursor: no such file or directory/);
+    assert.throws(() => cursor.create(START), /cannot use the cursor .*missing\/cursor: no such file or directory/);
   }
-  await assert.rejects(Cursor.open(directory.path, 5000), /cannot use the cursor .*: is a directory/);
+  await assert.rejects(Cursor.open(directory.path, 5000), /cannot use the cursor .*: it is not a file/);
   const wait = `
     import { Cursor } from ${JSON.stringify(new URL("../../lib/cli/cursor.ts", import.meta.url).href)};
     const cursor = await Cursor.open(Deno.args[0], 5000);
-    if (!cursor.exists) cursor.create(undefined);
+    if (!cursor.exists) cursor.create({ after: undefined, seen: [] });
     console.log("open");
     await Deno.stdin.read(new Uint8Array(1));`;
   const file = `${directory.path}/holder.ts`;

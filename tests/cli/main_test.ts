@@ -84,7 +84,7 @@ Deno.test("what cannot be done is answered by one line, and by exit 1", async ()
     [["sub", "--after", "17", directory.path], 'ollie sub: "17" is not the id of an event in a directory'],
     [
       ["sub", "--cursor", directory.path, directory.path],
-      `ollie sub: cannot use the cursor ${directory.path}: is a directory\n`,
+      `ollie sub: cannot use the cursor ${directory.path}: it is not a file\n`,
     ],
   ];
   for (const [args, message] of failures) {

@@ -185,6 +185,51 @@ Deno.test("an event that is published late is found across a restart, within the
   assert.equal((await ollie(args)).stdout, "");
 });
 
+Deno.test("a cursor that begins with --new finds late events within the window, and nothing else of the past", async () => {
+  using directory = temporaryDirectory();
+  const bus = directory.path;
+  const now = Date.now();
+  const name = (seconds: number) => `${new Date(now + seconds * 1000).toISOString().slice(0, 19)},000000000+00:00_n`;
+  const moveIn = (seconds: number) => {
+    Deno.mkdirSync(`${bus}/events`, { recursive: true });
+    Deno.writeTextFileSync(`${bus}/moving`, `${seconds}\n`);
+    Deno.renameSync(`${bus}/moving`, `${bus}/events/${name(seconds)}`);
+  };
+  // The last one is from a clock that is a year ahead.
+  for (const seconds of [-4000, -30, -10, 31_536_000]) moveIn(seconds);
+  const args = ["sub", "-n", "--cursor", `${bus}/cursor`, "--window", "60s", "-W", "300ms", "-m", bus];
+  assert.equal((await ollie(args)).stdout, "");
+  for (const seconds of [-20, -5000, 0]) moveIn(seconds);
+  assert.equal((await ollie(args)).stdout, "-20\n0\n");
+  for (const seconds of [-25, 1]) moveIn(seconds);
+  assert.equal((await ollie(args)).stdout, "-25\n1\n");
+  assert.equal((await ollie(args)).stdout, "");
+});
+
+Deno.test("a cursor that begins with --new while events stream in misses none that come after the first it prints", async () => {
+  using directory = temporaryDirectory();
+  const { bus } = await busWith(directory.path, []);
+  for (let i = 0; i < 3000; i++) await bus.publish("n", "old");
+  let going = true;
+  const publishing = (async () => {
+    let i = 0;
+    for (; going || i < 500; i++) {
+      await bus.publish("new", `${i}\n`);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    return i;
+  })();
+  const args = ["--cursor", `${directory.path}/cursor`, directory.path];
+  const first = Number((await ollie(["sub", "-n", ...args])).stdout);
+  going = false;
+  const count = await publishing;
+  const { stdout } = await ollie(["sub", "-m", "-c", `${count - first - 1}`, "-W", "20s", ...args]);
+  assert.deepEqual(
+    stdout.trim().split("\n").map(Number),
+    Array.from({ length: count - first - 1 }, (_, i) => first + 1 + i),
+  );
+});
+
 Deno.test("a damaged cursor is reported, and nothing is printed", async () => {
   using directory = temporaryDirectory();
   await busWith(directory.path, COLORS);

@@ -12,9 +12,9 @@
  */
 import { BusError } from "../../bus.ts";
 import { reasonOf } from "../../os_error.ts";
-import type { Timer } from "../../time.ts";
+import { formatTime, systemClock, type Timer } from "../../time.ts";
 import { Hints } from "./hints.ts";
-import { isAfter, parseName, sortNames } from "./name.ts";
+import { parseName, sortNames } from "./name.ts";
 import { NameSet } from "./name_set.ts";
 
 /** How long a hint may be held back, in milliseconds. A directory of a million events takes longer than that to list. */
@@ -47,6 +47,19 @@ export interface ArrivalListener {
   failed(error: BusError): void;
 }
 
+/** A listing that is over. */
+interface Listing {
+  /** How many events it showed. */
+  readonly entries: number;
+  /** How long it took, in milliseconds, and when it ended, on the clock of `performance.now()`. */
+  readonly took: number;
+  readonly ended: number;
+  /** When the directory had last been modified as it began, in milliseconds since 1970. */
+  readonly modified: number;
+  /** Whether all that is behind that time was there to be listed. */
+  settled: boolean;
+}
+
 /** A listing that has yet to begin, and whether somebody wants the names that it shows. */
 interface NextListing {
   collect: boolean;
@@ -59,7 +72,6 @@ export class Arrivals {
   readonly #directory: string;
   readonly #listener: ArrivalListener;
   #seen = new NameSet();
-  #newest: string | undefined;
   #stopped = false;
 
   #hints: Hints | undefined;
@@ -75,10 +87,13 @@ export class Arrivals {
   /** While a listing is under way: the names that were reported meanwhile, which it may or may not have come across. */
   #meanwhile: string[] | undefined;
   #changedMeanwhile = false;
-  #lastListing = { entries: 0, took: 0, ended: 0, modified: -1, settled: false };
+  /** What the last listing was like; `undefined` until there has been one. */
+  #lastListing: Listing | undefined;
   #listings: Promise<unknown> = Promise.resolve();
   #nextListing: NextListing | undefined;
   #listTimer: Timer | undefined;
+  /** Whether that timer waits no longer than it must. */
+  #listSoon = false;
 
   /**
    * @param bus the directory whose `events/` is followed
@@ -88,11 +103,6 @@ export class Arrivals {
     this.#bus = bus;
     this.#directory = `${bus}/events`;
     this.#listener = listener;
-  }
-
-  /** The event that stands last in the order of events, as far as is known. */
-  get newest(): string | undefined {
-    return this.#newest;
   }
 
   /**
@@ -115,13 +125,18 @@ export class Arrivals {
     }
   }
 
-  /** Stops following the directory. */
-  stop(): void {
+  /**
+   * Stops following the directory. Nothing is reported any more.
+   *
+   * @returns once no listing is under way, either
+   */
+  async stop(): Promise<void> {
     this.#stopped = true;
     this.#lose();
     clearTimeout(this.#lookTimer);
-    clearTimeout(this.#holdTimer);
+    this.#stopHolding();
     clearTimeout(this.#listTimer);
+    await this.#listings;
   }
 
   /**
@@ -144,7 +159,7 @@ export class Arrivals {
    */
   published(name: string): void {
     if (this.#seen.has(name)) return;
-    if (this.#doubtful) this.#hold(name);
+    if (this.#doubtful && this.#lastListing !== undefined) this.#hold(name);
     else this.#report(name);
   }
 
@@ -152,12 +167,7 @@ export class Arrivals {
     this.#seen.add(name);
     this.#meanwhile?.push(name);
     this.#held.delete(name);
-    this.#noteNewest(name);
     this.#listener.arrived(name);
-  }
-
-  #noteNewest(name: string): void {
-    if (this.#newest === undefined || isAfter(name, this.#newest)) this.#newest = name;
   }
 
   #failure(error: unknown): BusError {
@@ -181,19 +191,28 @@ export class Arrivals {
     }
     const identity = `${info.dev}:${info.ino}`;
     if (identity === this.#identity) return true;
-    this.#lose();
+    if (this.#hints !== undefined) {
+      this.#lose();
+      // Some releases hear nothing of a watch that is begun in the same turn in which the one before was closed.
+      this.#listLater();
+      return false;
+    }
     try {
       this.#hints = new Hints(this.#directory, {
         hinted: (name) => this.#hinted(name),
         changed: () => this.#listLater(),
-        ended: () => this.#lose(),
+        settled: () => this.#settled(),
+        ended: () => {
+          this.#lose();
+          this.#listLater();
+        },
       });
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return false;
       // Where the system has no watch to give, looking often has to do.
     }
     this.#identity = identity;
-    this.#lastListing.modified = -1;
+    if (this.#lastListing !== undefined) this.#lastListing.settled = false;
     return true;
   }
 
@@ -229,8 +248,8 @@ export class Arrivals {
 
   /** Whether there may be something that the last listing did not show. */
   #mayHaveChanged(): boolean {
-    const { modified, settled } = this.#lastListing;
-    return !settled || this.#stat()?.mtime?.getTime() !== modified;
+    const last = this.#lastListing;
+    return last === undefined || !last.settled || this.#stat()?.mtime?.getTime() !== last.modified;
   }
 
   // Hints.
@@ -238,7 +257,9 @@ export class Arrivals {
   #hinted(name: string): void {
     if (parseName(name) === undefined || this.#seen.has(name)) return;
     if (this.#hints?.complete === false) this.#doubtful = true;
-    if (this.#doubtful) this.#hold(name);
+    // A watch that has just begun may tell of what came before it; what the first listing shows was there.
+    if (this.#lastListing === undefined) this.#held.add(name);
+    else if (this.#doubtful) this.#hold(name);
     else this.#report(name);
   }
 
@@ -247,12 +268,22 @@ export class Arrivals {
     this.#holdTimer ??= setTimeout(() => this.#releaseHeld(), HOLD_MS);
   }
 
+  /** Gives up waiting for a listing. What follows is held back all the same. */
   #releaseHeld(): void {
+    this.#stopHolding();
+    for (const name of this.#held) this.#report(name);
+  }
+
+  /** Nothing is missing any more: what the last listing may have passed by has been told by hints. */
+  #settled(): void {
+    if (this.#meanwhile !== undefined || this.#lastListing === undefined) return;
+    this.#doubtful = false;
+    this.#releaseHeld();
+  }
+
+  #stopHolding(): void {
     clearTimeout(this.#holdTimer);
     this.#holdTimer = undefined;
-    this.#hints?.restart();
-    this.#doubtful = false;
-    for (const name of this.#held) this.#report(name);
   }
 
   // Listings.
@@ -263,10 +294,11 @@ export class Arrivals {
       this.#changedMeanwhile = true;
       return;
     }
-    const { entries, took, ended } = this.#lastListing;
+    const { entries, took, ended } = this.#lastListing ?? { entries: 0, took: 0, ended: 0 };
     const grown = this.#held.size > entries * GROWTH;
-    if (this.#listTimer !== undefined && !grown) return;
+    if (this.#listTimer !== undefined && (!grown || this.#listSoon)) return;
     clearTimeout(this.#listTimer);
+    this.#listSoon = grown;
     const rest = ended + took * LISTING_SHARE - performance.now();
     this.#listTimer = setTimeout(() => this.#listIfChanged(), grown ? 0 : Math.max(LISTING_DELAY_MS, rest));
   }
@@ -300,10 +332,13 @@ export class Arrivals {
 
   /** Reads the directory, then reports what it shows and nobody has seen, in the order of events. */
   async #read(collect: boolean): Promise<string[]> {
-    const first = this.#lastListing.ended === 0;
+    const first = this.#lastListing === undefined;
     const began = performance.now();
     const modified = this.#stat()?.mtime?.getTime() ?? -1;
     const settled = modified >= 0 && Date.now() - modified > SETTLED_MS;
+    // What the first listing shows was there before, but for what is dated since it began: that has come meanwhile.
+    const since = formatTime(systemClock());
+    const isDatedWithin = (time: string) => time >= since && time <= formatTime(systemClock());
     const meanwhile: string[] = this.#meanwhile = [];
     this.#hints?.restart();
 
@@ -314,10 +349,10 @@ export class Arrivals {
     try {
       for await (const { name, isDirectory } of Deno.readDir(this.#directory)) {
         if (this.#stopped) break;
-        if (isDirectory || parseName(name) === undefined || !listed.add(name)) continue;
+        const parsed = isDirectory ? undefined : parseName(name);
+        if (parsed === undefined || !listed.add(name)) continue;
         if (collect) all.push(name);
-        if (first) this.#noteNewest(name);
-        else if (!this.#seen.has(name)) unseen.push(name);
+        if (first ? isDatedWithin(parsed.time) : !this.#seen.has(name)) unseen.push(name);
       }
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
@@ -331,9 +366,10 @@ export class Arrivals {
     for (const name of meanwhile) listed.add(name);
     for (const name of this.#held) if (listed.add(name)) unseen.push(name);
     this.#held.clear();
-    clearTimeout(this.#holdTimer);
-    this.#holdTimer = undefined;
-    this.#doubtful = this.#hints?.complete === false;
+    this.#stopHolding();
+    // The queue may still hold hints from before and after the listing, with a gap between them.
+    this.#doubtful &&= this.#hints !== undefined;
+    this.#hints?.settle();
     const arrived = sortNames(unseen.filter((name) => !this.#seen.has(name)));
 
     // What is no longer there is forgotten with the old set, so that it never outgrows the directory. A directory that is
@@ -342,10 +378,7 @@ export class Arrivals {
     else this.#seen = listed;
     const ended = performance.now();
     this.#lastListing = { entries: listed.size, took: ended - began, ended, modified, settled };
-    for (const name of arrived) {
-      this.#noteNewest(name);
-      this.#listener.arrived(name);
-    }
+    for (const name of arrived) this.#listener.arrived(name);
     if (this.#changedMeanwhile) {
       this.#changedMeanwhile = false;
       this.#listLater();

@@ -22,6 +22,8 @@ export interface HintListener {
   hinted(name: string): void;
   /** Something about the directory has changed. Comes after {@linkcode hinted} where both do. */
   changed(): void;
+  /** The queue is empty, and no hint has been dropped since {@linkcode Hints.restart}. */
+  settled(): void;
   /** There will be no more hints. */
   ended(): void;
 }
@@ -59,6 +61,11 @@ export class Hints {
     this.#run = 0;
   }
 
+  /** Finds out whether the queue is empty, and says so if it is. */
+  settle(): void {
+    if (this.#idleTimer === undefined && !this.#closed) this.#awaitIdle(0);
+  }
+
   /** Stops watching. The listener hears no more. */
   close(): void {
     this.#closed = true;
@@ -85,7 +92,7 @@ export class Hints {
     if (this.#closed) return;
     this.#total++;
     this.#run = flag === "rescan" ? SHORTEST_QUEUE : this.#run + 1;
-    if (this.#idleTimer === undefined) this.#awaitIdle(0);
+    this.settle();
     if (kind === "rename") { for (const path of paths) this.#listener.hinted(path.slice(path.lastIndexOf("/") + 1)); }
     // A new directory under the same name may get the same inode, but never the old watch.
     if (kind === "remove" && paths.includes(this.#directory)) this.#listener.ended();
@@ -96,7 +103,9 @@ export class Hints {
   #awaitIdle(turns: number): void {
     if (turns === IDLE_TURNS) {
       this.#idleTimer = undefined;
-      if (this.complete) this.#run = 0;
+      if (!this.complete) return;
+      this.#run = 0;
+      this.#listener.settled();
       return;
     }
     const total = this.#total;

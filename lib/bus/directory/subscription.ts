@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { UnreadableEventError } from "../../bus.ts";
+import { type Position, UnreadableEventError } from "../../bus.ts";
 import type { BusEvent } from "../../event.ts";
 import { compileFilter } from "../../filter.ts";
 import { reasonOf } from "../../os_error.ts";
@@ -62,11 +62,11 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
    * Begins.
    *
    * @param past the events to read before those of the log, in order
-   * @param after the id after which the subscription begins
+   * @param position where the subscription begins, if it is known
    */
-  begin(past: readonly string[], after: string | undefined): void {
+  begin(past: readonly string[], position: Position | undefined): void {
     this.#past = { names: past, read: 0 };
-    this.begun(after);
+    this.begun(position);
   }
 
   /** Takes note that an event which it wants is in the log. */
