@@ -68,6 +68,7 @@ last may be > (one segment or more). A DURATION is such as 500ms, 5s, 2m or 1h.
 };
 
 const TIMED_OUT = 124;
+const GRACE_MS = 200;
 const FORMATS = ["raw", "text", "json"] as const;
 type Format = typeof FORMATS[number];
 
@@ -113,14 +114,15 @@ export async function run(args: readonly string[]): Promise<number> {
   if (cursor?.exists) from = cursor.after === undefined ? "start" : { after: cursor.after };
 
   const stop = new AbortController();
-  const output = new Output(() => stop.abort());
-  let timedOut = false;
+  const timeUp = Promise.withResolvers<number>();
   if (timeout !== undefined) {
     setTimeout(() => {
-      timedOut = true;
       stop.abort();
+      // What came in time may still be written, but not for as long as whoever reads it likes.
+      setTimeout(() => timeUp.resolve(TIMED_OUT), GRACE_MS);
     }, timeout);
   }
+  const output = new Output(() => stop.abort());
   const bus = await openBus(address);
   const subscription = bus.subscribe(filters, {
     from,
@@ -130,10 +132,26 @@ export async function run(args: readonly string[]): Promise<number> {
   const position = await subscription.ready;
   if (cursor !== undefined && !cursor.exists && position !== undefined) cursor.create(position);
   if (values.verbose) complain("ollie sub", `subscribed to ${address}`);
+  const write = writerOf(output, format, values.null);
+  const printing = printEvents(subscription, { count, output, write, cursor, verbose: values.verbose });
+  return await Promise.race([printing, timeUp.promise]);
+}
 
+/** What {@linkcode printEvents} does with the events. */
+interface Printing {
+  /** How many are to be printed. */
+  readonly count: number;
+  readonly output: Output;
+  readonly write: (event: BusEvent) => Promise<void>;
+  readonly cursor: Cursor | undefined;
+  readonly verbose: boolean;
+}
+
+/** Prints events until there are enough, or no more. Returns the exit status. */
+async function printEvents(subscription: Subscription, printing: Printing): Promise<number> {
+  const { count, output, write, cursor, verbose } = printing;
   let printed = 0;
   let unreadable = false;
-  const write = writerOf(output, format, values.null);
   try {
     while (printed < count) {
       const next = nextEvent(subscription, () => unreadable = true);
@@ -141,7 +159,7 @@ export async function run(args: readonly string[]): Promise<number> {
       const event = await next;
       if (event === undefined) break;
       if (cursor?.has(event.id)) continue;
-      if (values.verbose) console.error(event.id);
+      if (verbose) console.error(event.id);
       await write(event);
       if (cursor !== undefined) {
         // Recorded once it has been handed over and not before: a kill in between repeats it, and loses nothing.
@@ -156,7 +174,8 @@ export async function run(args: readonly string[]): Promise<number> {
     if (error instanceof Deno.errors.BrokenPipe) return 0;
     throw error;
   }
-  if (printed < count && timedOut) return TIMED_OUT;
+  // Nothing but the time ends a subscription before there are enough.
+  if (printed < count) return TIMED_OUT;
   return unreadable ? 1 : 0;
 }
 

@@ -67,6 +67,16 @@ Deno.test("when the time is up it exits 124, with what came by then", async () =
   assert.equal((await ollie(["sub", "-c", "2", "-W", "1h", directory.path])).code, 0);
 });
 
+Deno.test("the time is up even if nobody reads what is printed", async () => {
+  using directory = temporaryDirectory();
+  await busWith(directory.path, Array.from({ length: 10 }, () => ["n", "x".repeat(100_000)]));
+  const { stdout } = await shell(
+    `mkfifo pipe; exec 3<>pipe; ollie sub -m -W 300ms "$BUS" >&3; echo "status $?"`,
+    { env: { BUS: directory.path }, cwd: directory.path },
+  );
+  assert.equal(stdout, "status 124\n");
+});
+
 Deno.test("interrupted, it exits 130", async () => {
   using directory = temporaryDirectory();
   await using sub = await Running.sub("-m", directory.path);

@@ -22,9 +22,13 @@ const HOLD_MS = 2000;
 
 /** Listings take at most one part in so many of the time... */
 const LISTING_SHARE = 30;
+const DOUBTFUL_LISTING_SHARE = 20;
 
 /** ...unless a burst has made the directory this much larger since the last: what one listing costs, many events share. */
-const GROWTH = 1 / 4;
+const GROWTH = 1 / 8;
+
+/** How long it may take from when an event is dated until it is in the directory, in milliseconds, for most of them. */
+const WRITING_MS = 20;
 
 /** How soon after a change the listing follows, in milliseconds, so that a few changes share one. */
 const LISTING_DELAY_MS = 10;
@@ -140,7 +144,8 @@ export class Arrivals {
   }
 
   /**
-   * Lists the events that are there. Each either was there from the start or has been reported by the time that this resolves.
+   * Lists the events that are there, each of which was there from the start or has been reported by the time that this
+   * resolves. Those that are held back are left out: they are reported later.
    *
    * @returns their names in no order, in an array that is not the caller's alone
    * @throws {BusError} if the directory cannot be read
@@ -271,7 +276,7 @@ export class Arrivals {
   /** Gives up waiting for a listing. What follows is held back all the same. */
   #releaseHeld(): void {
     this.#stopHolding();
-    for (const name of this.#held) this.#report(name);
+    for (const name of sortNames([...this.#held])) this.#report(name);
   }
 
   /** Nothing is missing any more: what the last listing may have passed by has been told by hints. */
@@ -299,7 +304,8 @@ export class Arrivals {
     if (this.#listTimer !== undefined && (!grown || this.#listSoon)) return;
     clearTimeout(this.#listTimer);
     this.#listSoon = grown;
-    const rest = ended + took * LISTING_SHARE - performance.now();
+    const share = this.#doubtful ? DOUBTFUL_LISTING_SHARE : LISTING_SHARE;
+    const rest = ended + took * share - performance.now();
     this.#listTimer = setTimeout(() => this.#listIfChanged(), grown ? 0 : Math.max(LISTING_DELAY_MS, rest));
   }
 
@@ -337,7 +343,9 @@ export class Arrivals {
     const modified = this.#stat()?.mtime?.getTime() ?? -1;
     const settled = modified >= 0 && Date.now() - modified > SETTLED_MS;
     // What the first listing shows was there before, but for what is dated since it began: that has come meanwhile.
-    const since = formatTime(systemClock());
+    const now = systemClock();
+    const since = formatTime(now);
+    const complete = formatTime(now - BigInt(WRITING_MS) * 1_000_000n);
     const isDatedWithin = (time: string) => time >= since && time <= formatTime(systemClock());
     const meanwhile: string[] = this.#meanwhile = [];
     this.#hints?.restart();
@@ -364,13 +372,21 @@ export class Arrivals {
 
     // A file that came while the directory was read may or may not have been come across.
     for (const name of meanwhile) listed.add(name);
-    for (const name of this.#held) if (listed.add(name)) unseen.push(name);
+    const news = new Set(unseen.filter((name) => !this.#seen.has(name)));
+    for (const name of this.#held) {
+      listed.add(name);
+      news.add(name);
+    }
     this.#held.clear();
     this.#stopHolding();
     // The queue may still hold hints from before and after the listing, with a gap between them.
     this.#doubtful &&= this.#hints !== undefined;
     this.#hints?.settle();
-    const arrived = sortNames(unseen.filter((name) => !this.#seen.has(name)));
+    // A file that came while the directory was read may be in the listing where one that came before it is not. So as long
+    // as hints may be missing, what is dated since then waits for the next listing.
+    const ordered = sortNames([...news]);
+    const arrived = this.#doubtful ? ordered.filter((name) => (parseName(name)?.time ?? "") < complete) : ordered;
+    for (const name of ordered.slice(arrived.length)) this.#hold(name);
 
     // What is no longer there is forgotten with the old set, so that it never outgrows the directory. A directory that is
     // gone may be on its way back, with all that was in it.
@@ -383,6 +399,7 @@ export class Arrivals {
       this.#changedMeanwhile = false;
       this.#listLater();
     }
-    return all;
+    // What is held back is reported later, so it has not been there yet.
+    return all.filter((name) => !this.#held.has(name));
   }
 }
