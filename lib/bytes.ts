@@ -1,5 +1,5 @@
 /**
- * Putting byte strings together.
+ * Byte strings: put together, and written whole.
  *
  * @module
  */
@@ -19,4 +19,15 @@ export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
     at += part.length;
   }
   return whole;
+}
+
+/**
+ * Writes all, however little of it a call takes.
+ *
+ * @param writer a file, or standard output
+ * @param content bytes, or text that is written as UTF-8
+ */
+export function writeAllSync(writer: { writeSync(bytes: Uint8Array): number }, content: Uint8Array | string): void {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  for (let done = 0; done < bytes.length;) done += writer.writeSync(bytes.subarray(done));
 }

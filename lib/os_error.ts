@@ -1,5 +1,6 @@
 /**
- * What the operating system said, as the end of a sentence for a person.
+ * What the operating system said: as the end of a sentence for a person, and as an answer where it said that there is no such
+ * file.
  *
  * @module
  */
@@ -19,4 +20,19 @@ export function reasonOf(error: unknown): string {
   if (said === undefined) return error.message;
   if (error instanceof Deno.errors.NotADirectory) return "it is not a directory";
   return said[0].toLowerCase() + said.slice(1);
+}
+
+/**
+ * Looks at a file that need not be there.
+ *
+ * @param look what throws `NotFound` where there is none
+ * @returns what it returns; `undefined` where there is none
+ */
+export function unlessMissing<Found>(look: () => Found): Found | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }

@@ -26,7 +26,7 @@ import { filterList, FilterTree } from "../filter.ts";
 import { type Clock, formatTime } from "../time.ts";
 import { Arrivals } from "./directory/arrivals.ts";
 import { ArrivalLog } from "./directory/log.ts";
-import { isAfter, parseName, sortNames } from "./directory/name.ts";
+import { isAfter, parseName, sortNames, timeOf, topicOf } from "./directory/name.ts";
 import { DirectoryPublisher } from "./directory/publish.ts";
 import { DirectorySubscription } from "./directory/subscription.ts";
 
@@ -166,7 +166,7 @@ export class DirectoryBus implements Bus {
   }
 
   #arrived(name: string): void {
-    const matching = this.#matching.match(parseName(name)?.topic ?? "");
+    const matching = this.#matching.match(topicOf(name));
     if (matching.size === 0) return;
     const position = this.#log.push(name);
     for (const subscription of matching) subscription.arrived(position);
@@ -197,5 +197,5 @@ function positionAfter(names: readonly string[], moment: number): Position {
 }
 
 function markOf(name: string): EventMark {
-  return { id: name, time: parseName(name)?.time ?? "" };
+  return { id: name, time: timeOf(name) };
 }

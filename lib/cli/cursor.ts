@@ -17,8 +17,9 @@
  *
  * @module
  */
+import { writeAllSync } from "../bytes.ts";
 import { BusError, type EventMark, type Position } from "../bus.ts";
-import { reasonOf } from "../os_error.ts";
+import { reasonOf, unlessMissing } from "../os_error.ts";
 
 const HEADER = "ollie cursor 1";
 
@@ -114,7 +115,7 @@ export class Cursor implements Disposable {
     this.#note(id, time);
     try {
       if (this.#appended > SPARE_LINES + this.#kept) this.#replace();
-      else if (this.#file !== undefined) writeAll(this.#file, this.#line(JSON.stringify({ seen: id, time })));
+      else if (this.#file !== undefined) writeAllSync(this.#file, this.#line(JSON.stringify({ seen: id, time })));
       this.#appended++;
     } catch (error) {
       throw this.#failure(error);
@@ -187,7 +188,7 @@ export class Cursor implements Disposable {
     const file = Deno.openSync(path, { write: true, create: true, truncate: true });
     try {
       file.lockSync(true);
-      writeAll(file, text);
+      writeAllSync(file, text);
       // A power cut must not leave an empty file under the old one's name.
       file.syncSync();
       put(path, this.#path);
@@ -220,20 +221,17 @@ export class Cursor implements Disposable {
 /** Opens a file so that no other process which does the same has it open; `undefined` if there is none. */
 async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
   for (;;) {
-    let file;
-    try {
+    const file = unlessMissing(() => {
       // Opening a pipe would wait for its other end.
       if (!Deno.statSync(path).isFile) throw new Error("it is not a file");
-      file = Deno.openSync(path, { read: true, write: true });
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
+      return Deno.openSync(path, { read: true, write: true });
+    });
+    if (file === undefined) return undefined;
     if (!await lockSoon(file)) {
       file.close();
       throw new Error("another process is using it");
     }
-    if (file.statSync().ino === inodeOf(path)) return file;
+    if (file.statSync().ino === unlessMissing(() => Deno.statSync(path).ino)) return file;
     // Its owner has replaced it since it was opened.
     file.close();
   }
@@ -265,18 +263,4 @@ function targetOf(path: string): string {
   } catch {
     return path;
   }
-}
-
-function inodeOf(path: string): number | null | undefined {
-  try {
-    return Deno.statSync(path).ino;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
-function writeAll(file: Deno.FsFile, text: string): void {
-  const bytes = new TextEncoder().encode(text);
-  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
 }

@@ -5,7 +5,7 @@
  */
 import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
-import { concatenated } from "../bytes.ts";
+import { concatenated, writeAllSync } from "../bytes.ts";
 import { openPublisher } from "../open.ts";
 import { reasonOf } from "../os_error.ts";
 import { checkOperands, type Command, CommandError, HELP_OPTION, parseArgs, UsageError } from "./args.ts";
@@ -75,9 +75,8 @@ export async function run(args: readonly string[]): Promise<number> {
 
 /** Prints the id of an event. Whoever does not want to read it is no reason to publish no more. */
 function print(id: string): void {
-  const line = new TextEncoder().encode(`${id}\n`);
   try {
-    for (let done = 0; done < line.length;) done += Deno.stdout.writeSync(line.subarray(done));
+    writeAllSync(Deno.stdout, `${id}\n`);
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return;
     throw new CommandError(`published ${id}, but cannot write to standard output: ${reasonOf(error)}`, {

@@ -5,7 +5,7 @@
  */
 import { type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
-import { checkFilter } from "../filter.ts";
+import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
 import { openBus } from "../open.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, parseDuration, UsageError } from "./args.ts";
@@ -89,8 +89,7 @@ export async function run(args: readonly string[]): Promise<number> {
   if (address === "mem:") {
     throw new UsageError("a mem: bus ends with its process, so nobody could publish to this one: name a directory");
   }
-  const filters = values.event.length > 0 ? values.event : [">"];
-  filters.forEach(checkFilter);
+  const filters = filterList(values.event.length > 0 ? values.event : ">");
   const format = FORMATS.find((format) => format === (values.format ?? "raw"));
   if (format === undefined) {
     throw new UsageError(`--format takes raw, text or json, not ${JSON.stringify(values.format)}`);

@@ -11,16 +11,19 @@
  * @module
  */
 import { BusError } from "../../bus.ts";
-import { reasonOf } from "../../os_error.ts";
+import { reasonOf, unlessMissing } from "../../os_error.ts";
 import { formatTime, systemClock, type Timer } from "../../time.ts";
 import { Hints } from "./hints.ts";
-import { parseName, sortNames } from "./name.ts";
+import { parseName, sortNames, timeOf } from "./name.ts";
 import { NameSet } from "./name_set.ts";
 
-/** How long a hint may be held back, in milliseconds. A directory of a million events takes longer than that to list. */
+/**
+ * How long a hint may be held back, in milliseconds: from some 100,000 events on, a directory may not be due to be listed
+ * again sooner.
+ */
 const HOLD_MS = 2000;
 
-/** Listings take at most one part in so many of the time... */
+/** Listings take at most one part in so many of the time, and somewhat more while hints may be missing... */
 const LISTING_SHARE = 30;
 const DOUBTFUL_LISTING_SHARE = 20;
 
@@ -222,14 +225,9 @@ export class Arrivals {
   }
 
   #stat(): Deno.FileInfo | undefined {
-    try {
-      const info = Deno.statSync(this.#directory);
-      if (!info.isDirectory) throw new Deno.errors.NotADirectory(`${this.#directory} is not a directory`);
-      return info;
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
+    const info = unlessMissing(() => Deno.statSync(this.#directory));
+    if (info?.isDirectory === false) throw new Deno.errors.NotADirectory(`${this.#directory} is not a directory`);
+    return info;
   }
 
   #lose(): void {
@@ -385,7 +383,7 @@ export class Arrivals {
     // A file that came while the directory was read may be in the listing where one that came before it is not. So as long
     // as hints may be missing, what is dated since then waits for the next listing.
     const ordered = sortNames([...news]);
-    const arrived = this.#doubtful ? ordered.filter((name) => (parseName(name)?.time ?? "") < complete) : ordered;
+    const arrived = this.#doubtful ? ordered.filter((name) => timeOf(name) < complete) : ordered;
     for (const name of ordered.slice(arrived.length)) this.#hold(name);
 
     // What is no longer there is forgotten with the old set, so that it never outgrows the directory. A directory that is

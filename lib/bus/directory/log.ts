@@ -47,7 +47,7 @@ export class ArrivalLog {
 
   /** Forgets what all readers have left behind; cheap enough, on average, to be called for each name. */
   trim(readers: Iterable<LogReader>): void {
-    if (this.#names.length < this.#trimAt) return;
+    if (this.size < this.#trimAt) return;
     let least = this.end;
     for (const { position } of readers) least = Math.min(least, position);
     this.#names = this.#names.slice(least - this.#first);

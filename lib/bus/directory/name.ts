@@ -43,6 +43,16 @@ export function parseName(name: string): EventName | undefined {
   return { time: `${second}.${fraction.padEnd(9, "0")}Z`, topic: decodeTopic(topic) };
 }
 
+/** The topic of an event, by its name. */
+export function topicOf(name: string): string {
+  return parseName(name)?.topic ?? "";
+}
+
+/** The time of an event, by its name. */
+export function timeOf(name: string): string {
+  return parseName(name)?.time ?? "";
+}
+
 /** Whether a name is spelt as {@linkcode formatName} spells it, so that the order of such names is that of their characters. */
 function isCanonical(name: string): boolean {
   return name[19] === "," && name.startsWith("+00:00_", 29);
@@ -50,7 +60,7 @@ function isCanonical(name: string): boolean {
 
 /** What a name is ordered by: its time, then the whole of it. */
 function orderKey(name: string): string {
-  return isCanonical(name) ? name : `${parseName(name)?.time.replace(".", ",").replace("Z", "+00:00")}_${name}`;
+  return isCanonical(name) ? name : `${timeOf(name).replace(".", ",").replace("Z", "+00:00")}_${name}`;
 }
 
 /**

@@ -8,8 +8,9 @@
  * @module
  */
 import { BusError, type Published, type Publisher, type PublishOptions } from "../../bus.ts";
+import { writeAllSync } from "../../bytes.ts";
 import { checkTopic } from "../../event.ts";
-import { reasonOf } from "../../os_error.ts";
+import { reasonOf, unlessMissing } from "../../os_error.ts";
 import { type Clock, formatTime, increasing, systemClock } from "../../time.ts";
 import { formatName } from "./name.ts";
 
@@ -65,12 +66,12 @@ function publishAs(directory: string, name: string, payload: Uint8Array, sync: b
   if (file === undefined) return false;
   try {
     try {
-      for (let done = 0; done < payload.length;) done += file.writeSync(payload.subarray(done));
+      writeAllSync(file, payload);
       if (sync) file.syncSync();
     } finally {
       file.close();
     }
-    if (exists(published)) {
+    if (unlessMissing(() => Deno.lstatSync(published)) !== undefined) {
       Deno.removeSync(temporary);
       return false;
     }
@@ -91,11 +92,8 @@ function publishAs(directory: string, name: string, payload: Uint8Array, sync: b
 
 /** Creates a file that did not exist, and the directories around it; `undefined` if it did exist. */
 function create(path: string, directory: string): Deno.FsFile | undefined {
-  try {
-    return createNew(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+  const made = unlessMissing(() => ({ file: createNew(path) }));
+  if (made !== undefined) return made.file;
   // Asked for only when it is missing: in the usual case this would be two calls for nothing.
   for (const part of ["tmp", "events"]) {
     try {
@@ -118,16 +116,6 @@ function createNew(path: string): Deno.FsFile | undefined {
   }
 }
 
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
-
 /** Renames the temporary file into `events/`, which somebody may have removed. */
 function move(temporary: string, published: string, directory: string): void {
   try {
@@ -142,7 +130,14 @@ function move(temporary: string, published: string, directory: string): void {
 /** The directories whose entries make an event: its own, and those that may have been made for it, up to the bus's own entry. */
 function directoriesOf(directory: string): Deno.FsFile[] {
   Deno.mkdirSync(`${directory}/events`, { recursive: true });
-  return [`${directory}/events`, directory, `${directory}/..`].map((path) => Deno.openSync(path));
+  const opened: Deno.FsFile[] = [];
+  try {
+    for (const path of [`${directory}/events`, directory, `${directory}/..`]) opened.push(Deno.openSync(path));
+    return opened;
+  } catch (error) {
+    for (const file of opened) file.close();
+    throw error;
+  }
 }
 
 /** Makes the renaming last, and closes what was opened for that. */

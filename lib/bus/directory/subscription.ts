@@ -12,7 +12,7 @@ import { compileFilter } from "../../filter.ts";
 import { reasonOf } from "../../os_error.ts";
 import { PulledSubscription } from "../subscription.ts";
 import type { ArrivalLog, LogReader } from "./log.ts";
-import { parseName } from "./name.ts";
+import { parseName, topicOf } from "./name.ts";
 
 /** What a subscription needs of its bus. */
 export interface DirectorySubscriptionOptions {
@@ -54,7 +54,7 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
 
   /** Whether an event matches one of the filters. */
   wants(name: string): boolean {
-    const topic = parseName(name)?.topic ?? "";
+    const topic = topicOf(name);
     return this.#tests.some((test) => test(topic));
   }
 
