@@ -49,9 +49,10 @@ export interface Published {
 export interface SubscribeOptions {
   /**
    * `"now"`, the default: what is published from when {@linkcode Subscription.ready} resolves, or a moment sooner. `"start"`:
-   * all that the carrier keeps, then what follows. `{ after }`: all that comes after the event with that id.
+   * all that the carrier keeps, then what follows. `{ after }`: all that comes after the event with that id. `{ last }`: the last
+   * so many of those that match, then what follows.
    */
-  readonly from?: "now" | "start" | { readonly after: string };
+  readonly from?: "now" | "start" | { readonly after: string } | { readonly last: number };
   /**
    * Asks for the {@linkcode Position} that `ready` resolves to, where `from` is `"now"`: how far back, in milliseconds, it is to
    * name one by one the events that were there before.

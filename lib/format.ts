@@ -31,8 +31,21 @@ export function textOf(event: BusEvent): Uint8Array {
  * @returns the line, without a newline
  */
 export function jsonOf(event: BusEvent): string {
-  const { id, time, topic } = event;
-  return `${JSON.stringify({ id, time, topic }).slice(0, -1)},${payloadMembers(event.payload)}}`;
+  return jsonWith(event, payloadMembers(event.payload));
+}
+
+/**
+ * The same for a reader that wants the payload to the byte: `{"id","time","topic","payload_base64"}`.
+ *
+ * @param event any event
+ * @returns the line, without a newline
+ */
+export function base64JsonOf(event: BusEvent): string {
+  return jsonWith(event, base64Member(event.payload));
+}
+
+function jsonWith({ id, time, topic }: BusEvent, members: string): string {
+  return `${JSON.stringify({ id, time, topic }).slice(0, -1)},${members}}`;
 }
 
 function payloadMembers(payload: Uint8Array): string {
@@ -40,7 +53,7 @@ function payloadMembers(payload: Uint8Array): string {
   try {
     text = strictUtf8.decode(payload);
   } catch {
-    return `"payload":null,"payload_base64":${JSON.stringify(base64(payload))}`;
+    return `"payload":null,${base64Member(payload)}`;
   }
   try {
     JSON.parse(text);
@@ -52,9 +65,44 @@ function payloadMembers(payload: Uint8Array): string {
   return `"payload":${text.trim().replace(/[\r\n]+/g, " ")}`;
 }
 
-function base64(bytes: Uint8Array): string {
+function base64Member(payload: Uint8Array): string {
+  return `"payload_base64":"${base64(payload)}"`;
+}
+
+/**
+ * What a JSON value is as a payload: a string that could not be mistaken for JSON stands for itself, and any other value for its
+ * JSON text. It is the way back from {@linkcode jsonOf}.
+ *
+ * @param value what `JSON.parse` returned
+ */
+export function payloadOfJson(value: unknown): string {
+  if (typeof value !== "string") return JSON.stringify(value);
+  try {
+    JSON.parse(value);
+  } catch {
+    return value;
+  }
+  return JSON.stringify(value);
+}
+
+/**
+ * Writes bytes in base64.
+ *
+ * @param bytes any
+ */
+export function base64(bytes: Uint8Array): string {
   let characters = "";
   // Few enough at a time to be arguments of one call.
   for (let at = 0; at < bytes.length; at += 8192) characters += String.fromCharCode(...bytes.subarray(at, at + 8192));
   return btoa(characters);
+}
+
+/**
+ * Reads what {@linkcode base64} wrote.
+ *
+ * @param text in base64, with its padding or without
+ * @throws {DOMException} if it is not base64
+ */
+export function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }

@@ -96,10 +96,10 @@ export class DirectoryBus implements Bus {
    */
   subscribe(filter: string | readonly string[], options: SubscribeOptions = {}): Subscription {
     const filters = filterList(filter);
-    const { from } = options;
-    if (typeof from === "object" && parseName(from.after) === undefined) {
+    const after = afterOf(options.from);
+    if (after !== undefined && parseName(after) === undefined) {
       throw new BusError(
-        `${JSON.stringify(from.after)} is not the id of an event in a directory: ` +
+        `${JSON.stringify(after)} is not the id of an event in a directory: ` +
           "such an id looks like 2026-05-08T12:34:56,123456789+00:00_color",
       );
     }
@@ -137,11 +137,14 @@ export class DirectoryBus implements Bus {
       if (from === "now") {
         return subscription.begin([], window === undefined ? undefined : positionAfter(past, Date.now() - window));
       }
-      const after = typeof from === "object" ? markOf(from.after) : undefined;
-      const wanted = past.filter((name) =>
-        (after === undefined || isAfter(name, after.id)) && subscription.wants(name)
+      const after = afterOf(from);
+      const wanted = sortNames(
+        past.filter((name) => (after === undefined || isAfter(name, after)) && subscription.wants(name)),
       );
-      subscription.begin(sortNames(wanted), { after, seen: [] });
+      if (typeof from === "object" && "last" in from) {
+        return subscription.begin(wanted.slice(Math.max(0, wanted.length - from.last)), undefined);
+      }
+      subscription.begin(wanted, { after: after === undefined ? undefined : markOf(after), seen: [] });
     } catch (error) {
       subscription.fail(error);
     }
@@ -194,6 +197,11 @@ function positionAfter(names: readonly string[], moment: number): Position {
     else if (after === undefined || isAfter(name, after)) after = name;
   }
   return { after: after === undefined ? undefined : markOf(after), seen };
+}
+
+/** The event that a subscription begins after, if it does. */
+function afterOf(from: SubscribeOptions["from"]): string | undefined {
+  return typeof from === "object" && "after" in from ? from.after : undefined;
 }
 
 function markOf(name: string): EventMark {

@@ -1,0 +1,176 @@
+/**
+ * `ollie serve9p`: a bus as files, for whoever can mount them or speaks 9P.
+ *
+ * @module
+ */
+import { openBus } from "../open.ts";
+import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
+import { listenAt, type Listening } from "../ninep/listen.ts";
+import { NinepServer, type NinepServerOptions } from "../ninep/server.ts";
+import { EventTree } from "../ninep/tree.ts";
+import { reasonOf } from "../os_error.ts";
+import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, UsageError } from "./args.ts";
+import { complain } from "./failure.ts";
+import { keepPermissions } from "./permissions.ts";
+
+const options = {
+  listen: {
+    short: "l",
+    value: "ADDRESS",
+    many: true,
+    help: "listen there: unix:PATH or tcp:HOST:PORT; give it again\nto listen at several",
+  },
+  mode: { value: "MODE", help: "who may use the socket of a unix:PATH, as chmod has it\n(default: 600)" },
+  "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
+  "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
+  debug: { help: "print each message on standard error" },
+  ...HELP_OPTION,
+} as const;
+
+const command: Command = {
+  name: "serve9p",
+  operands: "[BUS]",
+  description: `Serve a bus over 9P2000 and 9P2000.u, until SIGINT or SIGTERM. BUS is a directory,
+or mem:, which ends with the server (the default).
+
+The files are event and event.json (read them for events, write a filter into
+them first to read only what matches), pub (write lines: TOPIC PAYLOAD) and
+stats. 9P has no authentication here: whoever can connect can read and publish.
+`,
+  options,
+  examples: [
+    ["ollie serve9p --listen unix:/run/ollie /tmp/a", "serve the directory /tmp/a"],
+    ["mount -t 9p -o trans=unix,version=9p2000.u /run/ollie /mnt/ollie", "mount that on Linux, as root"],
+    ["ollie serve9p --listen tcp:127.0.0.1:5640", "serve a bus of its own, to this machine"],
+  ],
+};
+
+/** How long to wait before a connection is accepted again after that has failed, in milliseconds. */
+const RETRY_MS = 100;
+const INTERRUPTED = 130;
+
+/**
+ * Runs `ollie serve9p`.
+ *
+ * @param args what was typed after it
+ * @returns the exit status
+ */
+export async function run(args: readonly string[]): Promise<number> {
+  const { values, operands } = parseArgs(options, args);
+  if (values.help) {
+    console.log((await import("./help.ts")).commandHelp(command));
+    return 0;
+  }
+  checkOperands(operands, 1);
+  const [bus = "mem:"] = operands;
+  if (values.listen.length === 0) throw new UsageError("say where to listen: --listen unix:PATH or tcp:HOST:PORT");
+  const addresses = values.listen.map(parseListen);
+  const mode = parseMode(values.mode ?? "600");
+  const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
+  const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
+  const trace = values.debug ? await traceOnStandardError() : undefined;
+  keepPermissions("read", "write", "net");
+  return await serve({ bus, addresses, mode, maxConnections, maxFids, trace });
+}
+
+/** What was asked for. */
+interface Serving {
+  readonly bus: string;
+  readonly addresses: readonly NinepAddress[];
+  readonly mode: number;
+  readonly maxConnections: number;
+  readonly maxFids: number;
+  readonly trace: NinepServerOptions["trace"];
+}
+
+async function serve({ bus: address, addresses, mode, maxConnections, maxFids, trace }: Serving): Promise<number> {
+  await using bus = await openBus(address);
+  const tree = new EventTree(bus, {
+    stats: () => ({ connections: server.connections, fids: server.fids }),
+  });
+  const server: NinepServer = new NinepServer(tree.root, {
+    maxFids,
+    trace,
+    log: (message) => complain("ollie serve9p", message),
+  });
+  using listening = new DisposableStack();
+  const accepting: Promise<void>[] = [];
+  const signal = firstSignal();
+  for (const address of addresses) {
+    const place = listening.use(await listenAt(address, mode));
+    const { transport } = place.address;
+    const where = formatNinepAddress(place.address);
+    if (transport === "tcp" && !isLoopback(place.address.hostname)) {
+      complain(
+        "ollie serve9p",
+        `warning: ${where} can be reached from other machines, and 9P has no authentication here`,
+      );
+    }
+    complain("ollie serve9p", `listening on ${where}`);
+    accepting.push(acceptAll(place, server, maxConnections));
+  }
+  // What a bus of this machine needs no more; one at an address has yet to be connected to.
+  if (!/^(unix|tcp)[:!]/.test(address)) keepPermissions("read", "write");
+
+  const received = await signal;
+  listening.dispose();
+  await Promise.all(accepting);
+  await server.close();
+  return received === "SIGINT" ? INTERRUPTED : 0;
+}
+
+/** Serves all that connect, until there will be no more. */
+async function acceptAll(place: Listening, server: NinepServer, maxConnections: number): Promise<void> {
+  for (;;) {
+    try {
+      const connection = await place.accept();
+      if (connection === undefined) return;
+      if (server.connections < maxConnections) {
+        server.serve(connection);
+      } else {
+        connection.close();
+        complain("ollie serve9p", `refused a connection: there are ${maxConnections}, as many as may be`);
+      }
+    } catch (error) {
+      complain("ollie serve9p", `cannot accept a connection: ${reasonOf(error)}`);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+/** The signal that ends the server. The next one after it has its usual effect. */
+function firstSignal(): Promise<Deno.Signal> {
+  const { promise, resolve } = Promise.withResolvers<Deno.Signal>();
+  const listeners = (["SIGINT", "SIGTERM"] as const).map((signal) => [signal, () => resolve(signal)] as const);
+  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
+  return promise.finally(() => {
+    for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
+  });
+}
+
+async function traceOnStandardError(): Promise<NinepServerOptions["trace"]> {
+  const { formatMessage } = await import("../ninep/text.ts");
+  return (connection, direction, message) => {
+    const marked = direction === "<-" ? `<-${connection}-` : `-${connection}->`;
+    console.error(`${marked} ${formatMessage(message)}`);
+  };
+}
+
+function parseListen(address: string): NinepAddress {
+  try {
+    return parseNinepAddress(address);
+  } catch (error) {
+    throw new UsageError(`--listen: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+function parseMode(text: string): number {
+  if (!/^0?[0-7]{3}$/.test(text)) {
+    throw new UsageError(`--mode takes three octal digits such as 600 or 660, not ${JSON.stringify(text)}`);
+  }
+  return parseInt(text, 8);
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^127(\.\d+){3}$|^::1$|^localhost$/i.test(hostname);
+}

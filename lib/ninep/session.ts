@@ -1,0 +1,511 @@
+/**
+ * One connection to a 9P server: its fids, the requests that wait for an answer, and the bytes that wait to be written.
+ *
+ * Whatever can be answered at once is, in the order in which it came; a request that has to wait keeps nobody else from going
+ * on. Replies to what arrived in one read leave in one write.
+ *
+ * @module
+ */
+import { concatenated } from "../bytes.ts";
+import { Errno, NinepError, refusal } from "./error.ts";
+import type { Directory, File, OpenFile, OpenMode, ReadRequest, WriteRequest } from "./file.ts";
+import { type ByteStream, FrameReader, FrameWriter } from "./frames.ts";
+import {
+  decodeMessage,
+  type Dialect,
+  encodeStat,
+  type Fields,
+  FrameError,
+  IOHDRSZ,
+  MAXWELEM,
+  type Message,
+  type MessageOf,
+  NOFID,
+  OEXEC,
+  ORCLOSE,
+  ORDWR,
+  OREAD,
+  OTRUNC,
+  OWRITE,
+  type Qid,
+} from "./message.ts";
+
+/** What a session needs of its server. */
+export interface SessionOptions {
+  /** What is served. */
+  readonly root: Directory;
+  /** The longest message that is agreed to, in bytes. */
+  readonly maxMessageBytes: number;
+  /** How many fids there may be. */
+  readonly maxFids: number;
+  /** Is told of each message, received or sent. */
+  readonly trace?: (direction: "<-" | "->", message: Message) => void;
+  /** Is told why the server ended the connection, or of a fault in it. */
+  readonly log: (message: string) => void;
+}
+
+/** The least that can be agreed on: the longest of the replies that have no data takes 217 bytes. */
+export const MIN_MESSAGE_BYTES = 256;
+/** Until a length is agreed on. */
+const FIRST_MESSAGE_BYTES = 8192;
+/** How long a client that does not read is waited for when the server ends, in milliseconds. */
+const GRACE_MS = 500;
+/** The most that an error says, and what it takes besides its characters, of three bytes each. */
+const MAX_ERROR_CHARACTERS = 300;
+const RERROR_BYTES = 13;
+
+/** What a fid stands for. */
+interface Fid {
+  /** The way from the root, which is first. */
+  readonly path: readonly (File | Directory)[];
+  /** Whether it has been opened, or is about to be. */
+  opened: undefined | "opening" | OpenedDirectory | OpenedFile;
+}
+
+interface OpenedDirectory {
+  readonly entries: readonly Uint8Array[];
+  /** Where the next read must begin. */
+  offset: bigint;
+  /** How many entries have been read. */
+  read: number;
+}
+
+interface OpenedFile {
+  readonly file: OpenFile;
+  readonly how: OpenMode;
+}
+
+/** A request that has not been answered. */
+interface Call {
+  /** Those who wait until it has been, or will never be: the tags of Tflushes, in order. */
+  readonly flushes: number[];
+  /** Makes sure that it will never be answered; a call without it is waited for. */
+  readonly forget?: () => void;
+  /** What it waits for itself, if it is a Tflush. */
+  readonly target?: Call;
+}
+
+/** One connection. */
+export class Session {
+  readonly #stream: ByteStream;
+  readonly #options: SessionOptions;
+  readonly #frames: FrameReader;
+  readonly #fids = new Map<number, Fid>();
+  /** By tag. */
+  readonly #calls = new Map<number, Call>();
+  /** `undefined` until a version is agreed on. */
+  #dialect: Dialect | undefined;
+  #iounit = FIRST_MESSAGE_BYTES - IOHDRSZ;
+  readonly #output: FrameWriter;
+  #ended = false;
+
+  /**
+   * @param stream the connection
+   * @param options what the server gives it
+   */
+  constructor(stream: ByteStream, options: SessionOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#frames = new FrameReader(stream, FIRST_MESSAGE_BYTES);
+    // If nobody is there to read, nobody is there to be served.
+    this.#output = new FrameWriter(stream, () => this.#end());
+  }
+
+  /** How many fids there are. */
+  get fids(): number {
+    return this.#fids.size;
+  }
+
+  /** Serves until the connection ends. */
+  async run(): Promise<void> {
+    try {
+      while (await this.#frames.fill()) {
+        for (let frame; (frame = this.#frames.take()) !== undefined;) {
+          this.#receive(decodeMessage(frame, this.#dialect ?? "9P2000"));
+          if (this.#output.room !== undefined) await this.#output.room;
+          if (this.#ended) return;
+        }
+      }
+    } catch (error) {
+      if (error instanceof FrameError) this.#options.log(`closed a connection: ${error.message}`);
+      // A connection that breaks has ended, too; anything else is a fault of ours, which is no trouble of another client.
+      else if (!this.#ended && !isDisconnection(error)) this.#options.log(`internal error: ${stackOf(error)}`);
+    } finally {
+      this.#end();
+    }
+  }
+
+  /**
+   * Ends the session from the server's side.
+   *
+   * @param error what those who wait are told
+   */
+  async close(error: NinepError): Promise<void> {
+    for (const [tag, call] of this.#calls) {
+      if (call.forget === undefined) continue;
+      call.forget();
+      this.#settle(tag, call, this.#rerror(tag, error));
+    }
+    let timer;
+    const late = new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE_MS));
+    await Promise.race([this.#output.flushed(), late]);
+    clearTimeout(timer);
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#reset();
+    this.#stream.close();
+  }
+
+  /** Forgets all that the client has begun. */
+  #reset(): void {
+    // First of all, so that whatever the files answer now goes nowhere.
+    this.#calls.clear();
+    const fids = [...this.#fids.values()];
+    this.#fids.clear();
+    for (const { opened } of fids) {
+      if (isOpenFile(opened)) this.#attempt(() => opened.file.close("hangup"));
+    }
+  }
+
+  /** Does what nobody waits for. */
+  async #attempt(work: () => void | Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof NinepError)) this.#options.log(`internal error: ${stackOf(error)}`);
+    }
+  }
+
+  #send(message: Message): void {
+    if (this.#ended) return;
+    this.#options.trace?.("->", message);
+    this.#output.send(message);
+  }
+
+  /** Answers a request, unless it is no longer one. */
+  #settle(tag: number, call: Call, answer: Message | undefined): void {
+    if (this.#calls.get(tag) !== call) return;
+    this.#calls.delete(tag);
+    if (answer !== undefined) this.#send(answer);
+    for (const flush of call.flushes) {
+      this.#calls.delete(flush);
+      this.#send({ type: "Rflush", tag: flush });
+    }
+  }
+
+  #refuse(tag: number, error: unknown): Message {
+    if (error instanceof NinepError) return this.#rerror(tag, error);
+    this.#options.log(`internal error: ${stackOf(error)}`);
+    return this.#rerror(tag, new NinepError("Input/output error", Errno.EIO));
+  }
+
+  #rerror(tag: number, { message, errno }: NinepError): Message {
+    const room = Math.floor((this.#iounit + IOHDRSZ - RERROR_BYTES) / 3);
+    return { type: "Rerror", tag, ename: message.slice(0, Math.min(room, MAX_ERROR_CHARACTERS)), errno };
+  }
+
+  #receive(message: Message): void {
+    this.#options.trace?.("<-", message);
+    if (message.type === "Tversion") return this.#version(message);
+    const { tag } = message;
+    try {
+      if (this.#calls.has(tag)) throw new NinepError(`duplicate tag: ${tag} has not been answered`, Errno.EINVAL);
+      if (this.#dialect === undefined) throw new NinepError("no version is agreed on: send Tversion", Errno.EINVAL);
+      this.#dispatch(message);
+    } catch (error) {
+      if (error instanceof FrameError) throw error;
+      this.#send(this.#refuse(tag, error));
+    }
+  }
+
+  #dispatch(message: Message): void {
+    const { tag } = message;
+    switch (message.type) {
+      case "Tauth":
+        throw refusal("authentication");
+      case "Tattach":
+        return this.#send({ type: "Rattach", tag, qid: this.#attach(message) });
+      case "Tflush":
+        return this.#flush(tag, message.oldtag);
+      case "Twalk":
+        return this.#send({ type: "Rwalk", tag, wqid: this.#walk(message) });
+      case "Topen":
+        return this.#open(message);
+      case "Tcreate":
+        this.#fid(message.fid);
+        throw refusal("permission");
+      case "Tread":
+        return this.#read(message);
+      case "Twrite":
+        return this.#writeFile(message);
+      case "Tclunk":
+        return this.#clunk(message);
+      case "Tremove":
+        this.#forgetFid(message.fid)?.catch(() => {});
+        throw refusal("notPermitted");
+      case "Tstat":
+        return this.#send({ type: "Rstat", tag, stat: nodeOf(this.#fid(message.fid)).stat });
+      case "Twstat":
+        this.#fid(message.fid);
+        if (!isHarmless(message.stat)) throw refusal("wstat");
+        return this.#send({ type: "Rwstat", tag });
+      default:
+        throw new FrameError(`a client sent ${message.type}, which is for servers`);
+    }
+  }
+
+  /** Starts the session anew: version(5). */
+  #version({ tag, msize, version }: MessageOf<"Tversion">): void {
+    this.#reset();
+    this.#dialect = undefined;
+    if (msize < MIN_MESSAGE_BYTES) {
+      const error = new NinepError(
+        `msize ${msize} is too small: it must be at least ${MIN_MESSAGE_BYTES}`,
+        Errno.EINVAL,
+      );
+      return this.#send(this.#rerror(tag, error));
+    }
+    const agreed = Math.min(msize, this.#options.maxMessageBytes);
+    const dialect = agreeOn(version);
+    this.#send({ type: "Rversion", tag, msize: agreed, version: dialect ?? "unknown" });
+    if (dialect === undefined) return;
+    this.#dialect = dialect;
+    this.#iounit = agreed - IOHDRSZ;
+    this.#frames.maxFrameBytes = agreed;
+    this.#output.dialect = dialect;
+  }
+
+  #attach({ fid, afid, aname }: MessageOf<"Tattach">): Qid {
+    if (afid !== NOFID) throw refusal("authentication");
+    if (aname !== "" && aname !== "/") throw refusal("missing");
+    this.#newFid(fid, [this.#options.root]);
+    return this.#options.root.stat.qid;
+  }
+
+  #walk({ fid, newfid, wname }: MessageOf<"Twalk">): Qid[] {
+    const { path, opened } = this.#fid(fid);
+    if (opened !== undefined) throw new NinepError("cannot walk from a fid that is open", Errno.EINVAL);
+    if (wname.length > MAXWELEM) {
+      throw new NinepError(`a walk can take ${MAXWELEM} steps, not ${wname.length}`, Errno.EINVAL);
+    }
+    if (newfid !== fid && this.#fids.has(newfid)) throw refusal("fidInUse");
+    const way = [...path];
+    const qids: Qid[] = [];
+    try {
+      for (const name of wname) {
+        step(way, name);
+        qids.push(way[way.length - 1].stat.qid);
+      }
+    } catch (error) {
+      // As far as it went; but the first step has nothing else to tell.
+      if (qids.length === 0) throw error;
+      return qids;
+    }
+    if (newfid === fid) this.#fids.set(fid, { path: way, opened: undefined });
+    else this.#newFid(newfid, way);
+    return qids;
+  }
+
+  #newFid(number: number, path: Fid["path"]): void {
+    if (number === NOFID) throw refusal("badFid");
+    if (this.#fids.has(number)) throw refusal("fidInUse");
+    if (this.#fids.size >= this.#options.maxFids) {
+      throw new NinepError(`too many fids: a connection may have ${this.#options.maxFids}`, Errno.EMFILE);
+    }
+    this.#fids.set(number, { path, opened: undefined });
+  }
+
+  #fid(number: number): Fid {
+    const fid = this.#fids.get(number);
+    if (fid === undefined) throw refusal("badFid");
+    return fid;
+  }
+
+  #open({ tag, fid: number, mode }: MessageOf<"Topen">): void {
+    const fid = this.#fid(number);
+    if (fid.opened !== undefined) throw new NinepError("the fid is open already", Errno.EBADF);
+    const access = mode & 3;
+    const node = nodeOf(fid);
+    const answer = (): Message => ({ type: "Ropen", tag, qid: node.stat.qid, iounit: this.#iounit });
+    if ("entries" in node) {
+      if (access !== OREAD || (mode & OTRUNC) !== 0) throw refusal("isDirectory");
+      if ((mode & ORCLOSE) !== 0) throw refusal("permission");
+      const entries = Array.from(node.entries.values(), ({ stat }) => encodeStat(stat, this.#dialect!));
+      fid.opened = { entries, offset: 0n, read: 0 };
+      return this.#send(answer());
+    }
+    if (access === OEXEC || (mode & ORCLOSE) !== 0) throw refusal("permission");
+    const how: OpenMode = {
+      read: access !== OWRITE,
+      write: access === OWRITE || access === ORDWR,
+      dialect: this.#dialect!,
+      iounit: this.#iounit,
+    };
+    const call: Call = { flushes: [] };
+    this.#calls.set(tag, call);
+    fid.opened = "opening";
+    this.#finishOpening(fid, number, node, how).then(
+      () => this.#settle(tag, call, answer()),
+      (error) => this.#settle(tag, call, this.#refuse(tag, error)),
+    );
+  }
+
+  async #finishOpening(fid: Fid, number: number, node: File, how: OpenMode): Promise<void> {
+    try {
+      const file = await node.open(how);
+      fid.opened = { file, how };
+      if (this.#fids.get(number) === fid) return;
+      // It was given up in the meantime.
+      await file.close("hangup");
+    } catch (error) {
+      fid.opened = undefined;
+      throw error;
+    }
+    throw refusal("badFid");
+  }
+
+  #read({ tag, fid: number, offset, count }: MessageOf<"Tread">): void {
+    const { opened } = this.#fid(number);
+    const most = Math.min(count, this.#iounit);
+    if (isOpenDirectory(opened)) {
+      return this.#send({ type: "Rread", tag, data: readEntries(opened, offset, most) });
+    }
+    if (!isOpenFile(opened) || !opened.how.read) throw refusal("notOpen");
+    const request: ReadRequest = {
+      offset,
+      count: most,
+      room: () => this.#output.room,
+      answer: (data) => this.#settle(tag, call, { type: "Rread", tag, data }),
+      fail: (error) => this.#settle(tag, call, this.#refuse(tag, error)),
+    };
+    const call: Call = { flushes: [], forget: () => opened.file.flush(request) };
+    this.#calls.set(tag, call);
+    this.#ask(request, () => opened.file.read(request));
+  }
+
+  #writeFile({ tag, fid: number, offset, data }: MessageOf<"Twrite">): void {
+    const { opened } = this.#fid(number);
+    if (isOpenDirectory(opened)) throw refusal("isDirectory");
+    if (!isOpenFile(opened) || !opened.how.write) throw refusal("notOpen");
+    const call: Call = { flushes: [] };
+    this.#calls.set(tag, call);
+    const request: WriteRequest = {
+      offset,
+      data,
+      done: () => this.#settle(tag, call, { type: "Rwrite", tag, count: data.length }),
+      fail: (error) => this.#settle(tag, call, this.#refuse(tag, error)),
+    };
+    this.#ask(request, () => opened.file.write(request));
+  }
+
+  /** Hands a request to a file, which may refuse it by throwing, too. */
+  #ask(request: ReadRequest | WriteRequest, ask: () => void): void {
+    try {
+      ask();
+    } catch (error) {
+      request.fail(error);
+    }
+  }
+
+  #clunk({ tag, fid }: MessageOf<"Tclunk">): void {
+    const closing = this.#forgetFid(fid);
+    if (closing === undefined) return this.#send({ type: "Rclunk", tag });
+    const call: Call = { flushes: [] };
+    this.#calls.set(tag, call);
+    closing.then(
+      () => this.#settle(tag, call, { type: "Rclunk", tag }),
+      (error) => this.#settle(tag, call, this.#refuse(tag, error)),
+    );
+  }
+
+  /** Lets go of a fid. Returns what is still to be waited for, if anything. */
+  #forgetFid(number: number): Promise<void> | undefined {
+    const { opened } = this.#fid(number);
+    this.#fids.delete(number);
+    if (!isOpenFile(opened)) return undefined;
+    return opened.file.close("clunk") ?? undefined;
+  }
+
+  /** Answers once the old request has been answered, or never will be: flush(5). */
+  #flush(tag: number, oldtag: number): void {
+    const old = this.#calls.get(oldtag);
+    if (old === undefined) return this.#send({ type: "Rflush", tag });
+    const target = old.target ?? old;
+    target.flushes.push(tag);
+    this.#calls.set(tag, { flushes: [], target });
+    if (old.forget === undefined) return;
+    old.forget();
+    this.#settle(oldtag, old, undefined);
+  }
+}
+
+/** What both sides can speak: version(5). */
+function agreeOn(version: string): Dialect | undefined {
+  if (version === "9P2000.u") return version;
+  const [, number] = /^9P(\d+)(?:\.|$)/.exec(version) ?? [];
+  return Number(number) >= 2000 ? "9P2000" : undefined;
+}
+
+/** Takes one step of a walk. */
+function step(way: (File | Directory)[], name: string): void {
+  const here = way[way.length - 1];
+  if (!("entries" in here)) throw refusal("notDirectory");
+  if (name === "..") {
+    if (way.length > 1) way.pop();
+    return;
+  }
+  const next = here.entries.get(name);
+  if (next === undefined) throw refusal("missing");
+  way.push(next);
+}
+
+/** As many whole entries as there is room for. */
+function readEntries(directory: OpenedDirectory, offset: bigint, count: number): Uint8Array {
+  if (offset === 0n) Object.assign(directory, { offset, read: 0 });
+  else if (offset !== directory.offset) throw refusal("badOffset");
+  const taken: Uint8Array[] = [];
+  let bytes = 0;
+  for (let entry; (entry = directory.entries[directory.read]) !== undefined; directory.read++) {
+    if (bytes + entry.length > count) break;
+    taken.push(entry);
+    bytes += entry.length;
+  }
+  if (bytes === 0 && directory.read < directory.entries.length) {
+    throw new NinepError(`a read of ${count} bytes has no room for an entry of the directory`, Errno.EINVAL);
+  }
+  directory.offset += BigInt(bytes);
+  return concatenated(taken);
+}
+
+/** Whether a Twstat asks for no more than what a truncating open or an fsync of a mount sends: a length of 0, and times. */
+function isHarmless(stat: Fields<"Twstat">["stat"]): boolean {
+  return (stat.length === 0n || stat.length === 0xffff_ffff_ffff_ffffn) && stat.mode === 0xffff_ffff &&
+    stat.name === "" && stat.uid === "" && stat.gid === "" && stat.muid === "" && (stat.extension ?? "") === "" &&
+    [stat.n_uid, stat.n_gid].every((id) => id === undefined || id === 0xffff_ffff);
+}
+
+function nodeOf({ path }: Fid): File | Directory {
+  return path[path.length - 1];
+}
+
+function isOpenFile(opened: Fid["opened"]): opened is OpenedFile {
+  return typeof opened === "object" && "file" in opened;
+}
+
+function isOpenDirectory(opened: Fid["opened"]): opened is OpenedDirectory {
+  return typeof opened === "object" && "entries" in opened;
+}
+
+function isDisconnection(error: unknown): boolean {
+  return error instanceof Deno.errors.ConnectionReset || error instanceof Deno.errors.BrokenPipe ||
+    error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted ||
+    error instanceof Deno.errors.ConnectionAborted || error instanceof Deno.errors.TimedOut;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? error.stack ?? error.message : String(error);
+}

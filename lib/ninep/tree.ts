@@ -1,0 +1,167 @@
+/**
+ * The files by which a bus is used over 9P.
+ *
+ * | file | mode | what it does |
+ * | --- | --- | --- |
+ * | `event` | rw | the events as text, one a read: `topic payload` |
+ * | `event.json` | rw | the same, as JSON: `{"id","time","topic","payload"}` |
+ * | `pub` | w | publishes each line: `topic payload` |
+ * | `pub.json` | rw | the same, as JSON: `{"topic","payload"}`; read it for each event's `{"id","time"}` |
+ * | `stats` | r | counters: `name value`, on a line each |
+ *
+ * @module
+ */
+import type { Bus } from "../bus.ts";
+import { base64JsonOf, fromBase64, jsonOf, payloadOfJson, textOf } from "../format.ts";
+import { Errno, NinepError, refusal } from "./error.ts";
+import type { Directory, File, OpenFile, OpenMode } from "./file.ts";
+import { DMDIR, QTDIR, QTFILE, type Stat } from "./message.ts";
+import type { Counters } from "./tree/counters.ts";
+import { type EventFormat, EventStream } from "./tree/event.ts";
+import { LinePublisher, type Publication } from "./tree/pub.ts";
+import { StatsText } from "./tree/stats.ts";
+
+/** How an {@linkcode EventTree} may differ from the usual. */
+export interface EventTreeOptions {
+  /** More lines of `stats`, which come first: what only the server knows. */
+  readonly stats?: () => Readonly<Record<string, number>>;
+}
+
+/** Whom a mount shows as the owner. */
+const NOBODY = 65_534;
+
+const utf8 = new TextEncoder();
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+const SPACE = 32;
+
+const TEXT: EventFormat = {
+  record: textOf,
+  check({ base64 }) {
+    if (base64) throw new NinepError("payload=base64 is for event.json: event has payloads as they are", Errno.EINVAL);
+  },
+};
+
+const JSON_LINES: EventFormat = {
+  record: (event, { base64 }) => utf8.encode(base64 ? base64JsonOf(event) : jsonOf(event)),
+  check() {},
+};
+
+/** A bus, as a directory of files for a {@linkcode NinepServer}. */
+export class EventTree {
+  /** The directory. */
+  readonly root: Directory;
+  readonly #bus: Bus;
+  readonly #counters: Counters = { subscriptions: 0, published: 0, delivered: 0 };
+  #nextPath = 1n;
+  readonly #seconds = Math.floor(Date.now() / 1000);
+
+  /**
+   * @param bus whose events it shows
+   * @param options how it differs from the usual
+   */
+  constructor(bus: Bus, options: EventTreeOptions = {}) {
+    this.#bus = bus;
+    const more = options.stats ?? (() => ({}));
+    const files: File[] = [
+      this.#file("event", 0o666, (how) => this.#openEvents(TEXT, how, "event is there to be read: publish into pub")),
+      this.#file(
+        "event.json",
+        0o666,
+        (how) => this.#openEvents(JSON_LINES, how, "event.json is there to be read: publish into pub.json"),
+      ),
+      this.#file("pub", 0o222, (how) => {
+        if (how.read) throw refusal("permission");
+        return new LinePublisher(this.#bus, parseTextLine, how, this.#counters);
+      }),
+      this.#file("pub.json", 0o666, (how) => {
+        if (!how.write) throw refusal("permission");
+        return new LinePublisher(this.#bus, parseJsonLine, how, this.#counters);
+      }),
+      this.#file("stats", 0o444, (how) => {
+        if (how.write) throw refusal("permission");
+        return new StatsText({ ...more(), ...this.#stats() });
+      }),
+    ];
+    this.root = {
+      stat: this.#stat("/", QTDIR, DMDIR | 0o555, 0n),
+      entries: new Map(files.map((file) => [file.stat.name, file])),
+    };
+  }
+
+  #openEvents(format: EventFormat, how: OpenMode, refused: string): Promise<OpenFile> {
+    if (!how.read) throw new NinepError(refused, Errno.EACCES);
+    return EventStream.open(this.#bus, format, how, this.#counters);
+  }
+
+  #stats(): Record<string, number> {
+    const { subscriptions, published, delivered } = this.#counters;
+    return { subscriptions, events_published: published, events_delivered: delivered };
+  }
+
+  #file(name: string, permissions: number, open: File["open"]): File {
+    return { stat: this.#stat(name, QTFILE, permissions, this.#nextPath++), open };
+  }
+
+  #stat(name: string, type: number, mode: number, path: bigint): Stat {
+    return {
+      type: 0,
+      dev: 0,
+      qid: { type, version: 0, path },
+      mode: mode >>> 0,
+      atime: this.#seconds,
+      mtime: this.#seconds,
+      length: 0n,
+      name,
+      uid: "ollie",
+      gid: "ollie",
+      muid: "ollie",
+      extension: "",
+      n_uid: NOBODY,
+      n_gid: NOBODY,
+      n_muid: NOBODY,
+    };
+  }
+}
+
+/** Reads a line of `pub`: the topic, and after the first space the payload. */
+function parseTextLine(line: Uint8Array): Publication {
+  const space = line.indexOf(SPACE);
+  const end = space < 0 ? line.length : space;
+  return { topic: textIn(line.subarray(0, end), "the topic"), payload: line.subarray(end + 1) };
+}
+
+/** Reads a line of `pub.json`. */
+function parseJsonLine(line: Uint8Array): Publication {
+  const expected =
+    'a line of pub.json is {"topic": ..., "payload": ...}, or has "payload_base64" in place of "payload"';
+  let said: unknown;
+  try {
+    said = JSON.parse(textIn(line, "the line"));
+  } catch (error) {
+    if (error instanceof NinepError) throw error;
+    throw new NinepError(`this is not JSON: ${expected}`, Errno.EINVAL);
+  }
+  if (typeof said !== "object" || said === null || !("topic" in said) || typeof said.topic !== "string") {
+    throw new NinepError(`the topic is missing: ${expected}`, Errno.EINVAL);
+  }
+  if ("payload_base64" in said) return { topic: said.topic, payload: bytesIn(said.payload_base64) };
+  if (!("payload" in said)) throw new NinepError(`the payload is missing: ${expected}`, Errno.EINVAL);
+  return { topic: said.topic, payload: payloadOfJson(said.payload) };
+}
+
+function textIn(bytes: Uint8Array, what: string): string {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    throw new NinepError(`${what} is not UTF-8`, Errno.EINVAL);
+  }
+}
+
+function bytesIn(text: unknown): Uint8Array {
+  try {
+    if (typeof text === "string") return fromBase64(text);
+  } catch {
+    // As below.
+  }
+  throw new NinepError("payload_base64 is not base64", Errno.EINVAL);
+}

@@ -1,0 +1,15 @@
+/**
+ * What `stats` tells of the events that have passed.
+ *
+ * @module
+ */
+
+/** Counts, from when the tree was made. */
+export interface Counters {
+  /** The subscriptions that there are now. */
+  subscriptions: number;
+  /** The events that were published by writing. */
+  published: number;
+  /** The events that were read, each as often as it was. */
+  delivered: number;
+}

@@ -1,0 +1,123 @@
+/**
+ * Reads that wait for records: what `event`, `event.json` and `pub.json` have in common. A read is answered with one record, or
+ * with as much of it as it asked for; the reads after it get the rest, and the one after that the next record. Two records never
+ * share a read, none is cut, and the offset of a read says nothing about which record it gets.
+ *
+ * @module
+ */
+import type { OpenMode, ReadRequest } from "../file.ts";
+
+/** Where the last answer ended, and what the reader lacked then. */
+interface ShortAnswer {
+  readonly end: bigint;
+  readonly lacking: number;
+  /** Whether the read was as long as a read can be. */
+  readonly longest: boolean;
+}
+
+/** The reads of one fid, answered in the order in which they came. */
+export class RecordReads {
+  readonly #how: OpenMode;
+  readonly #next: () => Promise<Uint8Array | undefined>;
+  /** In the order in which they came. */
+  readonly #waiting = new Set<ReadRequest>();
+  /** What is left of the record that has been begun. */
+  #rest: Uint8Array = new Uint8Array(0);
+  #last: ShortAnswer | undefined;
+  /** What the next read is to be told. */
+  #failure: { readonly error: unknown } | undefined;
+  #pumping = false;
+
+  /**
+   * @param how how the fid was opened
+   * @param next brings the next record, which is never empty; `undefined` if it is to be asked again. What it throws is the
+   * answer to the read that waited longest
+   */
+  constructor(how: OpenMode, next: () => Promise<Uint8Array | undefined>) {
+    this.#how = how;
+    this.#next = next;
+  }
+
+  /** Takes a read, and answers it when there is something to answer. */
+  read(request: ReadRequest): void {
+    if (this.#completes(request)) return request.answer(new Uint8Array(0));
+    this.#waiting.add(request);
+    if (!this.#pumping) this.#pump();
+  }
+
+  /** Forgets a read. What it would have had goes to the next. */
+  flush(request: ReadRequest): void {
+    this.#waiting.delete(request);
+  }
+
+  /** Forgets the record that has been begun. */
+  discard(): void {
+    this.#rest = new Uint8Array(0);
+    this.#failure = undefined;
+    this.#last = undefined;
+  }
+
+  /** Refuses all that wait. */
+  fail(error: unknown): void {
+    for (const request of this.#waiting) request.fail(error);
+    this.#waiting.clear();
+  }
+
+  /**
+   * Whether a read only asks for what the one before it lacked.
+   *
+   * Linux's mount answers a program's read(2) with as many Treads as it takes to fill its buffer, and gives the program nothing
+   * until one of them brings nothing. So after an answer that was short, the Tread that goes on where it ended, and asks for
+   * exactly what it lacked, is answered with 0 bytes: the program then has its event at once, one for each read(2). What a
+   * program lacks shows in the count, but for a buffer longer than a message; whoever speaks 9P2000.u is such a mount.
+   */
+  #completes({ offset, count }: ReadRequest): boolean {
+    const last = this.#last;
+    this.#last = undefined;
+    return last !== undefined && offset === last.end &&
+      (count === last.lacking || (this.#how.dialect === "9P2000.u" && last.longest && count === this.#how.iounit));
+  }
+
+  async #pump(): Promise<void> {
+    this.#pumping = true;
+    for (let request; (request = first(this.#waiting)) !== undefined;) {
+      const room = request.room();
+      if (room !== undefined) {
+        await room;
+      } else if (this.#failure !== undefined) {
+        this.#waiting.delete(request);
+        request.fail(this.#failure.error);
+        this.#failure = undefined;
+      } else if (this.#rest.length > 0) {
+        this.#answer(request);
+      } else {
+        await this.#take();
+      }
+    }
+    this.#pumping = false;
+  }
+
+  /** Takes the next record. Whether it is there or why it is not, it waits for a read if all have been flushed meanwhile. */
+  async #take(): Promise<void> {
+    try {
+      this.#rest = await this.#next() ?? this.#rest;
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+
+  #answer(request: ReadRequest): void {
+    const { offset, count } = request;
+    const data = this.#rest.subarray(0, count);
+    this.#rest = this.#rest.subarray(data.length);
+    this.#last = data.length === count
+      ? undefined
+      : { end: offset + BigInt(data.length), lacking: count - data.length, longest: count === this.#how.iounit };
+    this.#waiting.delete(request);
+    request.answer(data);
+  }
+}
+
+function first<Element>(set: ReadonlySet<Element>): Element | undefined {
+  for (const element of set) return element;
+}

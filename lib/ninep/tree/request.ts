@@ -1,0 +1,66 @@
+/**
+ * What is written into `event` to say what is wanted: filters, then where to begin.
+ *
+ * @module
+ */
+import type { SubscribeOptions } from "../../bus.ts";
+import { filterList } from "../../filter.ts";
+import { Errno, NinepError } from "../error.ts";
+
+/** What a reader of events has asked for. */
+export interface EventRequest {
+  /** An event is wanted if any of them matches. */
+  readonly filters: readonly string[];
+  /** Where to begin. */
+  readonly from: NonNullable<SubscribeOptions["from"]>;
+  /** Whether payloads are wanted in base64, whatever is in them. */
+  readonly base64: boolean;
+}
+
+/** What is asked for by reading without a word. */
+export const EVERY_EVENT: EventRequest = { filters: [">"], from: "now", base64: false };
+
+/** An option is a word of this form; a filter could be, too, but is then worth an error. */
+const OPTION = /^(replay|after|payload)=(.*)$/s;
+
+/**
+ * Reads what was written: `FILTER... [replay=all | replay=N | after=ID] [payload=base64]`. Without a filter, every event is
+ * meant.
+ *
+ * @param text words separated by white space
+ * @throws {FilterError} if one of the filters is not one
+ * @throws {NinepError} if an option is wrong, or stands before a filter
+ */
+export function parseRequest(text: string): EventRequest {
+  const words = text.split(/\s+/).filter((word) => word !== "");
+  if (words.length === 0) throw invalid("nothing was asked for: write filters, such as > for every event");
+  const firstOption = words.findIndex((word) => OPTION.test(word));
+  const [filters, options] = firstOption < 0 ? [words, []] : [words.slice(0, firstOption), words.slice(firstOption)];
+  let from: EventRequest["from"] | undefined;
+  let base64 = false;
+  for (const word of options) {
+    const [, name, value] = OPTION.exec(word) ?? [];
+    if (name === undefined) throw invalid(`${JSON.stringify(word)} stands after an option: filters come first`);
+    if (name === "payload") {
+      if (value !== "base64") throw invalid(`payload= takes base64, not ${JSON.stringify(value)}`);
+      base64 = true;
+      continue;
+    }
+    if (from !== undefined) throw invalid("events begin at one place: write one replay= or after=");
+    from = name === "after" ? { after: value } : parseReplay(value);
+  }
+  return { filters: filterList(filters.length > 0 ? filters : ">"), from: from ?? "now", base64 };
+}
+
+function parseReplay(value: string): EventRequest["from"] {
+  if (value === "all") return "start";
+  const last = /^\d+$/.test(value) ? Number(value) : NaN;
+  if (!Number.isSafeInteger(last)) {
+    throw invalid(`replay= takes all or a number of events, not ${JSON.stringify(value)}`);
+  }
+  return last === 0 ? "now" : { last };
+}
+
+function invalid(message: string): NinepError {
+  return new NinepError(message, Errno.EINVAL);
+}
