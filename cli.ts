@@ -14,6 +14,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   pub: { summary: "publish an event", load: () => import("./lib/cli/pub.ts") },
   sub: { summary: "print events as they come", load: () => import("./lib/cli/sub.ts") },
   serve9p: { summary: "serve a bus as files, over 9P", load: () => import("./lib/cli/serve9p.ts") },
+  "9p": { summary: "read and write files of a 9P server", load: () => import("./lib/cli/ninep.ts") },
 };
 
 /**

@@ -18,6 +18,7 @@
 export { openBus, openPublisher } from "./lib/open.ts";
 export * from "./lib/bus.ts";
 export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
+export { NinepBus } from "./lib/bus/ninep.ts";
 export { MemoryBus, type MemoryBusOptions } from "./lib/bus/memory.ts";
 export { type BusEvent, checkTopic, MAX_TOPIC_BYTES, RESERVED_PREFIX, TopicError } from "./lib/event.ts";
 export { checkFilter, compileFilter, FilterError, FilterTree } from "./lib/filter.ts";

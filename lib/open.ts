@@ -13,6 +13,7 @@ import { type Bus, BusError, type Publisher } from "./bus.ts";
  * | --- | --- |
  * | a path, or `dir:PATH` | a directory |
  * | `mem:` | a new bus within this process |
+ * | `unix:PATH`, `tcp:HOST:PORT` | the files of a 9P server, such as `ollie serve9p` |
  *
  * @param address which bus
  * @throws {BusError} if the address is of no known kind
@@ -36,6 +37,10 @@ export async function openBus(address: string): Promise<Bus> {
   if (scheme === "mem") {
     const { MemoryBus } = await import("./bus/memory.ts");
     return new MemoryBus();
+  }
+  if (scheme === "9p") {
+    const { NinepBus } = await import("./bus/ninep.ts");
+    return new NinepBus(address);
   }
   const { DirectoryBus } = await import("./bus/directory.ts");
   return new DirectoryBus(rest);
@@ -62,16 +67,23 @@ export async function openPublisher(address: string): Promise<Publisher> {
   return new DirectoryPublisher(rest);
 }
 
-/** What kind of bus an address is of, and what it says beyond that. */
-function parseAddress(address: string): { scheme: "dir" | "mem"; rest: string } {
+/**
+ * What kind of bus an address is of, and what it says beyond that.
+ *
+ * @param address as for {@linkcode openBus}
+ * @throws {BusError} if it is of no known kind
+ */
+export function parseAddress(address: string): { scheme: "dir" | "mem" | "9p"; rest: string } {
   const [, scheme = "dir", rest = address] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(address) ?? [];
   if (scheme === "dir") {
     if (rest === "") throw new BusError("the bus has no name: for the current directory, say .");
   } else if (scheme === "mem") {
     if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
+  } else if (scheme === "unix" || scheme === "tcp") {
+    return { scheme: "9p", rest };
   } else {
     throw new BusError(
-      `${JSON.stringify(address)} is not a bus that this ollie knows: it knows directories and mem: ` +
+      `${JSON.stringify(address)} is not a bus that this ollie knows: it knows directories, mem:, unix: and tcp: ` +
         `(a directory that is called so is dir:${address})`,
     );
   }

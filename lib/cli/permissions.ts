@@ -8,6 +8,16 @@
 const KINDS = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as Deno.PermissionName[];
 
 /**
+ * The kinds that a program needs which publishes to a bus or subscribes to it.
+ *
+ * @param scheme what kind of bus it is, as `parseAddress` has it
+ */
+export function permissionsOf(scheme: "dir" | "mem" | "9p"): Deno.PermissionName[] {
+  // A socket in the file system is a file and a part of the network.
+  return scheme === "9p" ? ["read", "write", "net"] : ["read", "write"];
+}
+
+/**
  * Gives up, for good, every kind of permission but those named. A subcommand calls it before it reads any input.
  *
  * @param kept the kinds that the subcommand needs

@@ -5,11 +5,12 @@
  */
 import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
-import { concatenated, writeAllSync } from "../bytes.ts";
-import { openPublisher } from "../open.ts";
+import { writeAllSync } from "../bytes.ts";
+import { openPublisher, parseAddress } from "../open.ts";
 import { reasonOf } from "../os_error.ts";
 import { checkOperands, type Command, CommandError, HELP_OPTION, parseArgs, UsageError } from "./args.ts";
-import { keepPermissions } from "./permissions.ts";
+import { inputLines, readInput } from "./input.ts";
+import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {
   data: { short: "d", value: "TEXT", help: "publish TEXT instead of standard input" },
@@ -24,9 +25,9 @@ const command: Command = {
   operands: "[BUS [TOPIC]]",
   description: `Read standard input to its end and publish it as one event.
 
-BUS is a directory, which is made if it is missing (default: .). TOPIC says what
-the event is about: segments joined by dots, such as session.abc123.state
-(default: event).
+BUS is a directory, which is made if it is missing (default: .), or the address
+of a 9P server, unix:PATH or tcp:HOST:PORT. TOPIC says what the event is about:
+segments joined by dots, such as session.abc123.state (default: event).
 `,
   options,
   examples: [
@@ -36,9 +37,6 @@ the event is about: segments joined by dots, such as session.abc123.state
     ["ollie pub --sync -v /tmp/a order < order.json", "publish a file, safely on the disk, and print its id"],
   ],
 };
-
-const NEWLINE = 10;
-const READ_BYTES = 64 * 1024;
 
 /**
  * Runs `ollie pub`.
@@ -61,7 +59,7 @@ export async function run(args: readonly string[]): Promise<number> {
     throw new UsageError("a mem: bus ends with its process, so nobody would see the event: name a directory");
   }
   checkTopic(topic);
-  keepPermissions("read", "write");
+  keepPermissions(...permissionsOf(parseAddress(address).scheme));
 
   const publisher = await openPublisher(address);
   const publish = async (payload: Uint8Array | string) => {
@@ -96,44 +94,4 @@ async function publishLines(publish: (line: Uint8Array) => Promise<void>): Promi
       throw new BusError(`line ${number}: ${error.message}`, { cause: error });
     }
   }
-}
-
-/** Standard input, whole. There is nothing else to do meanwhile, so the reads may block. */
-function readInput(): Uint8Array {
-  const buffer = new Uint8Array(READ_BYTES);
-  const chunks: Uint8Array[] = [];
-  try {
-    for (;;) {
-      const bytes = Deno.stdin.readSync(buffer);
-      if (bytes === null) return concatenated(chunks);
-      // A copy of what came: a pipe may give a few bytes at a time.
-      chunks.push(buffer.slice(0, bytes));
-    }
-  } catch (error) {
-    throw inputError(error);
-  }
-}
-
-/** The lines of standard input as they come, without their newlines. A line is good until the next one is asked for. */
-async function* inputLines(): AsyncGenerator<Uint8Array> {
-  const buffer = new Uint8Array(READ_BYTES);
-  let begun: Uint8Array[] = [];
-  for (;;) {
-    const bytes = await Deno.stdin.read(buffer).catch((error) => {
-      throw inputError(error);
-    });
-    if (bytes === null) break;
-    let start = 0;
-    for (let end; (end = buffer.subarray(0, bytes).indexOf(NEWLINE, start)) >= 0; start = end + 1) {
-      const line = buffer.subarray(start, end);
-      yield begun.length === 0 ? line : concatenated([...begun, line]);
-      begun = [];
-    }
-    if (start < bytes) begun.push(buffer.slice(start, bytes));
-  }
-  if (begun.length > 0) yield concatenated(begun);
-}
-
-function inputError(error: unknown): CommandError {
-  return new CommandError(`cannot read standard input: ${reasonOf(error)}`, { cause: error });
 }

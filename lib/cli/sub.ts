@@ -7,12 +7,12 @@ import { type SubscribeOptions, type Subscription, UnreadableEventError } from "
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import { openBus } from "../open.ts";
+import { openBus, parseAddress } from "../open.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, parseDuration, UsageError } from "./args.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
-import { keepPermissions } from "./permissions.ts";
+import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {
   monitor: { short: "m", help: "go on after the first event" },
@@ -24,8 +24,8 @@ const options = {
   },
   count: { short: "c", value: "N", help: "exit after N events" },
   timeout: { short: "W", value: "DURATION", help: "exit with status 124 when DURATION has passed" },
-  historic: { short: "H", help: "begin with the past events (the default)" },
-  new: { short: "n", help: "leave the past events out" },
+  historic: { short: "H", help: "begin with the past events (the default, where BUS\nis a directory)" },
+  new: { short: "n", help: "leave the past events out (the default elsewhere)" },
   after: { value: "ID", help: "begin after the event with this id" },
   cursor: {
     value: "FILE",
@@ -51,9 +51,11 @@ const command: Command = {
   operands: "[BUS]",
   description: `Print the first event, or with --monitor every event, past and to come.
 
-BUS is a directory, which is made if it is missing (default: .). A FILTER is a
-topic in which a segment may be * (any one segment) or name:* (any id), and the
-last may be > (one segment or more). A DURATION is such as 500ms, 5s, 2m or 1h.
+BUS is a directory, which is made if it is missing (default: .), or the address
+of a 9P server, unix:PATH or tcp:HOST:PORT, where only what is published from
+now on is printed unless you ask for more. A FILTER is a topic in which a
+segment may be * (any one segment) or name:* (any id), and the last may be >
+(one segment or more). A DURATION is such as 500ms, 5s, 2m or 1h.
 `,
   options,
   examples: [
@@ -102,14 +104,13 @@ export async function run(args: readonly string[]): Promise<number> {
   const count = values.count === undefined ? (values.monitor ? Infinity : 1) : parseCount(values.count, "--count");
   const timeout = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const window = parseDuration(values.window ?? "5s", "--window");
-  keepPermissions("read", "write");
+  const { scheme } = parseAddress(address);
+  keepPermissions(...permissionsOf(scheme));
 
   const cursor = values.cursor === undefined ? undefined : await openCursor(values.cursor, window);
-  let from: SubscribeOptions["from"] = values.new
-    ? "now"
-    : values.after === undefined
-    ? "start"
-    : { after: values.after };
+  // What a server serves need not keep events, so there the past is what somebody asks for.
+  const live = values.new || (scheme === "9p" && !values.historic && cursor === undefined);
+  let from: SubscribeOptions["from"] = values.after !== undefined ? { after: values.after } : live ? "now" : "start";
   if (cursor?.exists) from = cursor.after === undefined ? "start" : { after: cursor.after };
 
   const stop = new AbortController();

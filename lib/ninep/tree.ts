@@ -51,6 +51,8 @@ export class EventTree {
   /** The directory. */
   readonly root: Directory;
   readonly #bus: Bus;
+  /** What has passed. */
+  readonly counters: Readonly<Counters>;
   readonly #counters: Counters = { subscriptions: 0, published: 0, delivered: 0 };
   #nextPath = 1n;
   readonly #seconds = Math.floor(Date.now() / 1000);
@@ -61,6 +63,7 @@ export class EventTree {
    */
   constructor(bus: Bus, options: EventTreeOptions = {}) {
     this.#bus = bus;
+    this.counters = this.#counters;
     const more = options.stats ?? (() => ({}));
     const files: File[] = [
       this.#file("event", 0o666, (how) => this.#openEvents(TEXT, how, "event is there to be read: publish into pub")),

@@ -41,6 +41,7 @@ import { temporaryDirectory } from "../temporary.ts";
 export interface Served extends AsyncDisposable {
   readonly bus: Bus;
   readonly server: NinepServer;
+  readonly tree: EventTree;
   /** The path of the socket. */
   readonly path: string;
   /** What the server has said in its log. */
@@ -55,7 +56,7 @@ export async function serve(
   const directory = temporaryDirectory();
   const bus = kind === "mem" ? new MemoryBus() : new DirectoryBus(`${directory.path}/bus`);
   const log: string[] = [];
-  const tree = new EventTree(bus, { stats: () => ({ connections: server.connections, fids: server.fids }) });
+  const tree: EventTree = new EventTree(bus, { stats: () => ({ connections: server.connections, fids: server.fids }) });
   const server: NinepServer = new NinepServer(tree.root, { log: (line) => log.push(line), ...options });
   const path = `${directory.path}/s`;
   const listening = await listenAt({ transport: "unix", path }, 0o600);
@@ -65,6 +66,7 @@ export async function serve(
   return {
     bus,
     server,
+    tree,
     path,
     log,
     async [Symbol.asyncDispose]() {

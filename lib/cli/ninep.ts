@@ -1,0 +1,162 @@
+/**
+ * `ollie 9p`: reads and writes the files of a 9P server, as plan9port's `9p` does.
+ *
+ * @module
+ */
+import { BusError } from "../bus.ts";
+import { writeAllSync } from "../bytes.ts";
+import { NinepClient, type RemoteFile } from "../ninep/client.ts";
+import { NinepError } from "../ninep/error.ts";
+import { DMDIR, type Stat } from "../ninep/message.ts";
+import { checkOperands, type Command, HELP_OPTION, nearest, parseArgs, UsageError } from "./args.ts";
+import { inputLines, readInput } from "./input.ts";
+import { keepPermissions } from "./permissions.ts";
+
+const options = {
+  address: { short: "a", value: "ADDRESS", help: "the server: unix:PATH or tcp:HOST:PORT\n(default: $OLLIE_9P)" },
+  ...HELP_OPTION,
+} as const;
+
+const command: Command = {
+  name: "9p",
+  operands: "read|write|rdwr|rdwrs|ls|stat PATH",
+  description: `Use a file of a 9P server, such as ollie serve9p.
+
+  read PATH    print it to its end, or as it comes
+  write PATH   write standard input into it
+  rdwr PATH    print what one read brings, write a line of standard input, and
+               so on
+  rdwrs PATH   write standard input into it at once, then print what it brings:
+               for event, the filter and then the events
+  ls PATH      list a directory
+  stat PATH    print its attributes
+`,
+  options,
+  examples: [
+    ["ollie 9p -a unix:/run/ollie read event", "print every event as it comes"],
+    ["echo 'session.*.state' | ollie 9p -a unix:/run/ollie rdwrs event", "print the events that match"],
+    ["echo 'color red' | OLLIE_9P=unix:/run/ollie ollie 9p write pub", "publish an event"],
+  ],
+};
+
+const INTERRUPTED = 130;
+
+/** What can be done with a file. */
+type Action = (client: NinepClient, path: string) => Promise<void>;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  read: async (client, path) => {
+    await using file = await client.open(path, "read");
+    await printAll(file);
+  },
+  write: async (client, path) => {
+    const file = await client.open(path, "overwrite");
+    await file.write(readInput());
+    // What stands after the last newline is published only now, which can fail.
+    await file.close();
+  },
+  rdwr: async (client, path) => {
+    await using file = await client.open(path, "readwrite");
+    const lines = inputLines();
+    for (;;) {
+      print(await interruptible((signal) => file.read({ signal })));
+      const { value: line, done } = await lines.next();
+      if (done) return;
+      await file.write(line);
+    }
+  },
+  rdwrs: async (client, path) => {
+    await using file = await client.open(path, "readwrite");
+    await file.write(readInput());
+    await printAll(file);
+  },
+  ls: async (client, path) => {
+    const stat = await client.stat(path);
+    const stats = (stat.mode & DMDIR) === 0 ? [stat] : await client.list(path);
+    for (const { name, mode } of stats) print(`${name}${(mode & DMDIR) === 0 ? "" : "/"}\n`);
+  },
+  stat: async (client, path) => print(`${describe(await client.stat(path))}\n`),
+};
+
+/**
+ * Runs `ollie 9p`.
+ *
+ * @param args what was typed after it
+ * @returns the exit status
+ */
+export async function run(args: readonly string[]): Promise<number> {
+  const { values, operands } = parseArgs(options, args);
+  if (values.help) {
+    console.log((await import("./help.ts")).commandHelp(command));
+    return 0;
+  }
+  checkOperands(operands, 2);
+  const [name, path] = operands;
+  const all = Object.keys(ACTIONS);
+  if (name === undefined) throw new UsageError(`say what to do: ${all.join(", ")}`);
+  if (!Object.hasOwn(ACTIONS, name)) {
+    const near = nearest(name, all);
+    throw new UsageError(
+      `unknown action ${JSON.stringify(name)}; ${
+        near === undefined ? `there are ${all.join(", ")}` : `did you mean ${near}?`
+      }`,
+    );
+  }
+  if (path === undefined) throw new UsageError(`say which file: ollie 9p ${name} PATH`);
+  const address = values.address ?? Deno.env.get("OLLIE_9P");
+  if (address === undefined || address === "") {
+    throw new UsageError("say which server: --address unix:PATH or tcp:HOST:PORT, or set OLLIE_9P");
+  }
+  keepPermissions("read", "write", "net");
+
+  await using client = await NinepClient.connect(address);
+  try {
+    await ACTIONS[name](client, path);
+    return 0;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") return INTERRUPTED;
+    // Whoever was reading has seen enough.
+    if (error instanceof Deno.errors.BrokenPipe) return 0;
+    if (error instanceof NinepError) throw new BusError(`${path}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** Does what may wait for ever. An interruption aborts the signal, so that the server is told. */
+async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const interrupted = new AbortController();
+  const interrupt = () => interrupted.abort();
+  Deno.addSignalListener("SIGINT", interrupt);
+  try {
+    return await work(interrupted.signal);
+  } finally {
+    Deno.removeSignalListener("SIGINT", interrupt);
+  }
+}
+
+/** Prints a file as far as it goes. */
+async function printAll(file: RemoteFile): Promise<void> {
+  await interruptible(async (signal) => {
+    for (let offset = 0n;;) {
+      const data = await file.read({ offset, signal });
+      if (data.length === 0) return;
+      print(data);
+      offset += BigInt(data.length);
+    }
+  });
+}
+
+function print(content: Uint8Array | string): void {
+  writeAllSync(Deno.stdout, content);
+}
+
+/** The attributes on a line, as `ls -l` has them. */
+function describe({ mode, name, uid, gid, length, mtime, qid }: Stat): string {
+  const date = new Date(mtime * 1000).toISOString();
+  return `${permissions(mode)} ${uid} ${gid} ${length} ${date} ${name} (qid ${qid.path} version ${qid.version})`;
+}
+
+function permissions(mode: number): string {
+  const bits = [...(mode & 0o777).toString(2).padStart(9, "0")];
+  return ((mode & DMDIR) === 0 ? "-" : "d") + bits.map((bit, i) => bit === "1" ? "rwx"[i % 3] : "-").join("");
+}
