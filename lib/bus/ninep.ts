@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Bus, BusError, type Published, type SubscribeOptions, type Subscription } from "../bus.ts";
+import { type Bus, BusError, type Position, type Published, type SubscribeOptions, type Subscription } from "../bus.ts";
 import { concatenated } from "../bytes.ts";
 import { type BusEvent, checkTopic } from "../event.ts";
 import { filterList } from "../filter.ts";
@@ -68,10 +68,16 @@ export class NinepBus implements Bus {
    * Subscribes.
    *
    * @throws {FilterError} if one of the filters is not one
-   * @throws {BusError} if the server would take one of the filters for something else
+   * @throws {BusError} if the server would take one of the filters for something else, or if `window` asks for the position
+   * that `from: "now"` stands for, which a server does not tell
    */
-  subscribe(filter: string | readonly string[], { from = "now", signal }: SubscribeOptions = {}): Subscription {
+  subscribe(filter: string | readonly string[], { from = "now", window, signal }: SubscribeOptions = {}): Subscription {
     const filters = filterList(filter);
+    if (from === "now" && window !== undefined) {
+      throw new BusError(
+        `${this.#address} does not tell which events there are now: begin with the past, or after one of them`,
+      );
+    }
     const odd = filters.find((filter) => /\s|^(replay|after|payload)=/.test(filter));
     if (odd !== undefined) {
       throw new BusError(
@@ -79,7 +85,12 @@ export class NinepBus implements Bus {
       );
     }
     const request = [...filters, ...beginningOf(from), "payload=base64"].join(" ");
-    const subscription = new NinepSubscription(request, signal, () => this.#subscriptions.delete(subscription));
+    const subscription = new NinepSubscription({
+      request,
+      position: positionOf(from),
+      signal,
+      release: () => this.#subscriptions.delete(subscription),
+    });
     this.#subscriptions.add(subscription);
     if (signal?.aborted) subscription.end();
     else subscription.follow(() => this.#open("event.json"), (error) => this.#asBusError(error));
@@ -142,9 +153,27 @@ function beginningOf(from: NonNullable<SubscribeOptions["from"]>): string[] {
   return ["after" in from ? `after=${from.after}` : `replay=${from.last}`];
 }
 
+/** The place where a subscription begins, as far as whoever asks for it knows it. */
+function positionOf(from: NonNullable<SubscribeOptions["from"]>): Position | undefined {
+  if (from === "start") return { after: undefined, seen: [] };
+  // When that event was published is not known; nothing needs to.
+  if (typeof from === "object" && "after" in from) return { after: { id: from.after, time: "" }, seen: [] };
+}
+
+/** What a subscription needs of its bus. */
+interface NinepSubscriptionOptions {
+  /** What is written into `event.json`. */
+  readonly request: string;
+  /** Where it begins, if that is known. */
+  readonly position: Position | undefined;
+  /** Ends it. */
+  readonly signal: AbortSignal | undefined;
+  /** Is called once, when it ends. */
+  readonly release: () => void;
+}
+
 class NinepSubscription extends PulledSubscription {
-  readonly #request: string;
-  readonly #release: () => void;
+  readonly #options: NinepSubscriptionOptions;
   readonly #ahead = new Queue<BusEvent>();
   #aheadBytes = 0;
   #hasRoom = Promise.withResolvers<void>();
@@ -153,20 +182,19 @@ class NinepSubscription extends PulledSubscription {
   /** The pieces of an event that was longer than a read. */
   #begun: Uint8Array[] = [];
 
-  constructor(request: string, signal: AbortSignal | undefined, release: () => void) {
-    super(signal);
-    this.#request = request;
-    this.#release = release;
+  constructor(options: NinepSubscriptionOptions) {
+    super(options.signal);
+    this.#options = options;
   }
 
   /** Opens the file, asks for the events, and reads them until the subscription is over. */
   async follow(open: () => Promise<RemoteFile>, asBusError: (error: unknown) => unknown): Promise<void> {
     try {
       await using file = await open();
-      await file.write(utf8.encode(this.#request));
+      await file.write(utf8.encode(this.#options.request));
       // A read of nothing is answered once no event can be missed any more.
       await file.read({ count: 0 });
-      this.begun();
+      this.begun(this.#options.position);
       const reads = Array.from({ length: READS }, () => this.#readAll(file));
       try {
         await Promise.race([Promise.all(reads), this.#ended.promise]);
@@ -219,6 +247,6 @@ class NinepSubscription extends PulledSubscription {
     this.#ended.resolve();
     this.#hasRoom.resolve();
     this.#ahead.clear();
-    this.#release();
+    this.#options.release();
   }
 }

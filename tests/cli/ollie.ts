@@ -7,9 +7,12 @@ import { within } from "../deadline.ts";
 const executable = Deno.env.get("OLLIE");
 const source = new URL("../../cli.ts", import.meta.url).pathname;
 
+/** As the tasks of deno.json have them. */
+const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P"];
+
 /** What starts ollie: a program, and the arguments before ollie's own. */
 export const OLLIE: readonly [string, ...string[]] = executable === undefined
-  ? [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-read", "--allow-write", source]
+  ? [Deno.execPath(), "run", "--quiet", "--no-prompt", ...PERMISSIONS, source]
   : [executable];
 
 /** OLLIE as a word of a shell script. */
