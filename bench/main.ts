@@ -5,6 +5,7 @@
 import { latency, million, publishing, replay } from "./directory.ts";
 import { filters } from "./filter.ts";
 import type { Row } from "./measure.ts";
+import { ninep } from "./ninep.ts";
 import { startup } from "./startup.ts";
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<Row[]>>> = {
@@ -14,6 +15,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Row[]>>> = {
   latency,
   million,
   filters,
+  ninep,
 };
 
 const asked = Deno.args.length > 0 ? Deno.args : Object.keys(BENCHMARKS);
