@@ -346,7 +346,7 @@ export class Arrivals {
     const complete = formatTime(now - BigInt(WRITING_MS) * 1_000_000n);
     const isDatedWithin = (time: string) => time >= since && time <= formatTime(systemClock());
     const meanwhile: string[] = this.#meanwhile = [];
-    this.#hints?.restart();
+    this.#hints?.listing();
 
     const all: string[] = [];
     const unseen: string[] = [];
@@ -379,7 +379,7 @@ export class Arrivals {
     this.#stopHolding();
     // The queue may still hold hints from before and after the listing, with a gap between them.
     this.#doubtful &&= this.#hints !== undefined;
-    this.#hints?.settle();
+    this.#hints?.listed();
     // A file that came while the directory was read may be in the listing where one that came before it is not. So as long
     // as hints may be missing, what is dated since then waits for the next listing.
     const ordered = sortNames([...news]);

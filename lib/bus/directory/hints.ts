@@ -22,7 +22,7 @@ export interface HintListener {
   hinted(name: string): void;
   /** Something about the directory has changed. Comes after {@linkcode hinted} where both do. */
   changed(): void;
-  /** The queue is empty, and no hint has been dropped since {@linkcode Hints.restart}. */
+  /** The queue is empty, and no hint has been dropped but those that a listing has made up for. */
   settled(): void;
   /** There will be no more hints. */
   ended(): void;
@@ -33,8 +33,10 @@ export class Hints {
   readonly #directory: string;
   readonly #watcher: Deno.FsWatcher;
   readonly #listener: HintListener;
-  /** Hints that have come since the queue was last known to be empty, or since {@linkcode restart}. */
+  /** Hints that have come since the queue was last known to be empty, or since the last listing that is over began. */
   #run = 0;
+  /** What is to become of that when the listing under way is over: hints that have come since it began. */
+  #listingRun = 0;
   #total = 0;
   #idleTimer: Timer | undefined;
   #closed = false;
@@ -51,18 +53,27 @@ export class Hints {
     this.#follow();
   }
 
-  /** Whether no hint can have been dropped since {@linkcode restart}. */
+  /** Whether no hint can have been dropped but those that a listing has made up for. */
   get complete(): boolean {
     return this.#run < SHORTEST_QUEUE;
   }
 
-  /** Counts from here: what was dropped before is about to be made up for, or will be by a later listing. */
-  restart(): void {
-    this.#run = 0;
+  /** A listing begins. */
+  listing(): void {
+    this.#listingRun = 0;
+  }
+
+  /**
+   * The listing is over. It makes up for what was dropped before it began, and does so only now: what is hinted while it is
+   * under way may follow the gap, and must not be reported before what is missing.
+   */
+  listed(): void {
+    this.#run = Math.min(this.#run, this.#listingRun);
+    this.#settle();
   }
 
   /** Finds out whether the queue is empty, and says so if it is. */
-  settle(): void {
+  #settle(): void {
     if (this.#idleTimer === undefined && !this.#closed) this.#awaitIdle(0);
   }
 
@@ -91,8 +102,10 @@ export class Hints {
     // Closing does not take back what is under way.
     if (this.#closed) return;
     this.#total++;
-    this.#run = flag === "rescan" ? SHORTEST_QUEUE : this.#run + 1;
-    this.settle();
+    const rescan = flag === "rescan";
+    this.#run = rescan ? SHORTEST_QUEUE : this.#run + 1;
+    this.#listingRun = rescan ? SHORTEST_QUEUE : this.#listingRun + 1;
+    this.#settle();
     if (kind === "rename") { for (const path of paths) this.#listener.hinted(path.slice(path.lastIndexOf("/") + 1)); }
     // A new directory under the same name may get the same inode, but never the old watch.
     if (kind === "remove" && paths.includes(this.#directory)) this.#listener.ended();
@@ -103,6 +116,7 @@ export class Hints {
   #awaitIdle(turns: number): void {
     if (turns === IDLE_TURNS) {
       this.#idleTimer = undefined;
+      if (this.#listingRun < SHORTEST_QUEUE) this.#listingRun = 0;
       if (!this.complete) return;
       this.#run = 0;
       this.#listener.settled();
