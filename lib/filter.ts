@@ -19,6 +19,9 @@ export class FilterError extends Error {
   override name = "FilterError";
 }
 
+/** How long a filter may be: longer than what can match a topic, and short enough for what goes from segment to segment. */
+const MAX_FILTER_CHARACTERS = 1000;
+
 /**
  * Refuses what cannot be a filter: an empty segment, or `>` as a segment anywhere but last.
  *
@@ -51,6 +54,13 @@ export function filterList(filter: string | readonly string[]): readonly string[
 
 /** The segments of a filter, with `*` alone written as the `>` that it means. */
 function segmentsOf(filter: string): string[] {
+  if (filter.length > MAX_FILTER_CHARACTERS) {
+    throw new FilterError(
+      `the filter "${
+        filter.slice(0, 20)
+      }..." has ${filter.length} characters: ${MAX_FILTER_CHARACTERS} are more than any topic has`,
+    );
+  }
   if (filter === "*") return [">"];
   const segments = filter.split(".");
   if (filter === "") throw new FilterError(`the filter "" is empty: to match every event, use >`);

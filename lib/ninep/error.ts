@@ -28,11 +28,9 @@ export class NinepError extends Error {
 export const Errno = {
   EPERM: 1,
   ENOENT: 2,
-  EINTR: 4,
   EIO: 5,
   EBADF: 9,
   EACCES: 13,
-  EBUSY: 16,
   ENOTDIR: 20,
   EISDIR: 21,
   EINVAL: 22,

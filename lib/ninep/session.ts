@@ -50,6 +50,8 @@ export const MIN_MESSAGE_BYTES = 256;
 const FIRST_MESSAGE_BYTES = 8192;
 /** How long a client that does not read is waited for when the server ends, in milliseconds. */
 const GRACE_MS = 500;
+/** How much may have been brought to the files, and not dealt with, before no more requests are read. */
+const MAX_UNWRITTEN_BYTES = 4 * 1024 * 1024;
 /** The most that an error says, and what it takes besides its characters, of three bytes each. */
 const MAX_ERROR_CHARACTERS = 300;
 const RERROR_BYTES = 13;
@@ -97,6 +99,9 @@ export class Session {
   #dialect: Dialect | undefined;
   #iounit = FIRST_MESSAGE_BYTES - IOHDRSZ;
   readonly #output: FrameWriter;
+  /** How much the files have been brought and have not dealt with yet. */
+  #unwrittenBytes = 0;
+  #written = Promise.withResolvers<void>();
   #ended = false;
 
   /**
@@ -123,12 +128,15 @@ export class Session {
         for (let frame; (frame = this.#frames.take()) !== undefined;) {
           this.#receive(decodeMessage(frame, this.#dialect ?? "9P2000"));
           if (this.#output.room !== undefined) await this.#output.room;
+          while (this.#unwrittenBytes > MAX_UNWRITTEN_BYTES && !this.#ended) await this.#written.promise;
           if (this.#ended) return;
         }
       }
     } catch (error) {
-      if (error instanceof FrameError) this.#options.log(`closed a connection: ${error.message}`);
-      // A connection that breaks has ended, too; anything else is a fault of ours, which is no trouble of another client.
+      if (error instanceof FrameError) {
+        this.#options.log(`closed a connection: ${error.message}`);
+        await this.#flushed();
+      } // A connection that breaks has ended, too; anything else is a fault of ours, which is no trouble of another client.
       else if (!this.#ended && !isDisconnection(error)) this.#options.log(`internal error: ${stackOf(error)}`);
     } finally {
       this.#end();
@@ -146,17 +154,23 @@ export class Session {
       call.forget();
       this.#settle(tag, call, this.#rerror(tag, error));
     }
+    await this.#flushed();
+    this.#end();
+  }
+
+  /** Waits until the client has been sent all that it is due, but not for as long as it likes. */
+  async #flushed(): Promise<void> {
     let timer;
     const late = new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE_MS));
     await Promise.race([this.#output.flushed(), late]);
     clearTimeout(timer);
-    this.#end();
   }
 
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#reset();
+    this.#written.resolve();
     this.#stream.close();
   }
 
@@ -245,7 +259,8 @@ export class Session {
       case "Tclunk":
         return this.#clunk(message);
       case "Tremove":
-        this.#forgetFid(message.fid)?.catch(() => {});
+        this.#fid(message.fid);
+        this.#attempt(() => this.#forgetFid(message.fid));
         throw refusal("notPermitted");
       case "Tstat":
         return this.#send({ type: "Rstat", tag, stat: nodeOf(this.#fid(message.fid)).stat });
@@ -262,21 +277,24 @@ export class Session {
   #version({ tag, msize, version }: MessageOf<"Tversion">): void {
     this.#reset();
     this.#dialect = undefined;
-    if (msize < MIN_MESSAGE_BYTES) {
-      const error = new NinepError(
-        `msize ${msize} is too small: it must be at least ${MIN_MESSAGE_BYTES}`,
-        Errno.EINVAL,
-      );
-      return this.#send(this.#rerror(tag, error));
-    }
     const agreed = Math.min(msize, this.#options.maxMessageBytes);
     const dialect = agreeOn(version);
-    this.#send({ type: "Rversion", tag, msize: agreed, version: dialect ?? "unknown" });
-    if (dialect === undefined) return;
-    this.#dialect = dialect;
+    if (msize < MIN_MESSAGE_BYTES) {
+      this.#send(
+        this.#rerror(
+          tag,
+          new NinepError(`msize ${msize} is too small: it must be at least ${MIN_MESSAGE_BYTES}`, Errno.EINVAL),
+        ),
+      );
+    } else {
+      this.#send({ type: "Rversion", tag, msize: agreed, version: dialect ?? "unknown" });
+      this.#dialect = dialect;
+    }
+    // The answer was still in the old one.
+    this.#output.dialect = this.#dialect ?? "9P2000";
+    if (this.#dialect === undefined) return;
     this.#iounit = agreed - IOHDRSZ;
     this.#frames.maxFrameBytes = agreed;
-    this.#output.dialect = dialect;
   }
 
   #attach({ fid, afid, aname }: MessageOf<"Tattach">): Qid {
@@ -338,25 +356,31 @@ export class Session {
       fid.opened = { entries, offset: 0n, read: 0 };
       return this.#send(answer());
     }
-    if (access === OEXEC || (mode & ORCLOSE) !== 0) throw refusal("permission");
+    const truncates = (mode & OTRUNC) !== 0 && (node.stat.mode & 0o222) === 0;
+    if (access === OEXEC || truncates || (mode & ORCLOSE) !== 0) throw refusal("permission");
     const how: OpenMode = {
       read: access !== OWRITE,
       write: access === OWRITE || access === ORDWR,
       dialect: this.#dialect!,
       iounit: this.#iounit,
     };
+    const file = node.open(how);
+    if (!(file instanceof Promise)) {
+      fid.opened = { file, how };
+      return this.#send(answer());
+    }
     const call: Call = { flushes: [] };
     this.#calls.set(tag, call);
     fid.opened = "opening";
-    this.#finishOpening(fid, number, node, how).then(
+    this.#finishOpening(fid, number, file, how).then(
       () => this.#settle(tag, call, answer()),
       (error) => this.#settle(tag, call, this.#refuse(tag, error)),
     );
   }
 
-  async #finishOpening(fid: Fid, number: number, node: File, how: OpenMode): Promise<void> {
+  async #finishOpening(fid: Fid, number: number, opening: Promise<OpenFile>, how: OpenMode): Promise<void> {
     try {
-      const file = await node.open(how);
+      const file = await opening;
       fid.opened = { file, how };
       if (this.#fids.get(number) === fid) return;
       // It was given up in the meantime.
@@ -393,11 +417,19 @@ export class Session {
     if (!isOpenFile(opened) || !opened.how.write) throw refusal("notOpen");
     const call: Call = { flushes: [] };
     this.#calls.set(tag, call);
+    const { length } = data;
+    this.#unwrittenBytes += length;
+    const settle = (answer: Message) => {
+      this.#unwrittenBytes -= length;
+      this.#written.resolve();
+      this.#written = Promise.withResolvers();
+      this.#settle(tag, call, answer);
+    };
     const request: WriteRequest = {
       offset,
       data,
-      done: () => this.#settle(tag, call, { type: "Rwrite", tag, count: data.length }),
-      fail: (error) => this.#settle(tag, call, this.#refuse(tag, error)),
+      done: () => settle({ type: "Rwrite", tag, count: length }),
+      fail: (error) => settle(this.#refuse(tag, error)),
     };
     this.#ask(request, () => opened.file.write(request));
   }
@@ -474,7 +506,7 @@ function readEntries(directory: OpenedDirectory, offset: bigint, count: number):
     taken.push(entry);
     bytes += entry.length;
   }
-  if (bytes === 0 && directory.read < directory.entries.length) {
+  if (bytes === 0 && count > 0 && directory.read < directory.entries.length) {
     throw new NinepError(`a read of ${count} bytes has no room for an entry of the directory`, Errno.EINVAL);
   }
   directory.offset += BigInt(bytes);
@@ -483,9 +515,13 @@ function readEntries(directory: OpenedDirectory, offset: bigint, count: number):
 
 /** Whether a Twstat asks for no more than what a truncating open or an fsync of a mount sends: a length of 0, and times. */
 function isHarmless(stat: Fields<"Twstat">["stat"]): boolean {
-  return (stat.length === 0n || stat.length === 0xffff_ffff_ffff_ffffn) && stat.mode === 0xffff_ffff &&
-    stat.name === "" && stat.uid === "" && stat.gid === "" && stat.muid === "" && (stat.extension ?? "") === "" &&
-    [stat.n_uid, stat.n_gid].every((id) => id === undefined || id === 0xffff_ffff);
+  const { type, dev, qid, mode, length, name, uid, gid, muid, extension = "", n_uid, n_gid, n_muid } = stat;
+  const untouched32 = 0xffff_ffff;
+  const untouched64 = 0xffff_ffff_ffff_ffffn;
+  return (length === 0n || length === untouched64) && type === 0xffff &&
+    qid.type === 0xff && qid.version === untouched32 && qid.path === untouched64 &&
+    [dev, mode, n_uid ?? untouched32, n_gid ?? untouched32, n_muid ?? untouched32].every((n) => n === untouched32) &&
+    [name, uid, gid, muid, extension].every((text) => text === "");
 }
 
 function nodeOf({ path }: Fid): File | Directory {

@@ -12,12 +12,15 @@
  * @module
  */
 import type { Bus } from "../bus.ts";
+import { concatenated } from "../bytes.ts";
+import type { BusEvent } from "../event.ts";
 import { base64JsonOf, fromBase64, jsonOf, payloadOfJson, textOf } from "../format.ts";
 import { Errno, NinepError, refusal } from "./error.ts";
 import type { Directory, File, OpenFile, OpenMode } from "./file.ts";
 import { DMDIR, QTDIR, QTFILE, type Stat } from "./message.ts";
 import type { Counters } from "./tree/counters.ts";
 import { type EventFormat, EventStream } from "./tree/event.ts";
+import { textIn } from "./tree/refusal.ts";
 import { LinePublisher, type Publication } from "./tree/pub.ts";
 import { StatsText } from "./tree/stats.ts";
 
@@ -31,20 +34,37 @@ export interface EventTreeOptions {
 const NOBODY = 65_534;
 
 const utf8 = new TextEncoder();
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const SPACE = 32;
+const NEWLINE = Uint8Array.of(10);
 
 const TEXT: EventFormat = {
-  record: textOf,
+  record: once(textOf),
   check({ base64 }) {
     if (base64) throw new NinepError("payload=base64 is for event.json: event has payloads as they are", Errno.EINVAL);
   },
 };
 
+const toJson = once((event) => utf8.encode(jsonOf(event)));
+const toBase64Json = once((event) => utf8.encode(base64JsonOf(event)));
+
 const JSON_LINES: EventFormat = {
-  record: (event, { base64 }) => utf8.encode(base64 ? base64JsonOf(event) : jsonOf(event)),
+  record: (event, { base64 }) => base64 ? toBase64Json(event) : toJson(event),
   check() {},
 };
+
+/** Shows an event once, however many fids read it; and however long they take for it, there is one copy. */
+function once(record: (event: BusEvent) => Uint8Array): (event: BusEvent) => Uint8Array {
+  const records = new WeakMap<BusEvent, Uint8Array>();
+  return (event) => {
+    let shown = records.get(event);
+    if (shown === undefined) records.set(event, shown = terminated(record(event)));
+    return shown;
+  };
+}
+
+function terminated(record: Uint8Array): Uint8Array {
+  return concatenated([record, NEWLINE]);
+}
 
 /** A bus, as a directory of files for a {@linkcode NinepServer}. */
 export class EventTree {
@@ -53,7 +73,7 @@ export class EventTree {
   readonly #bus: Bus;
   /** What has passed. */
   readonly counters: Readonly<Counters>;
-  readonly #counters: Counters = { subscriptions: 0, published: 0, delivered: 0 };
+  readonly #counters: Counters = { subscriptions: 0, published: 0, delivered: 0, begunBytes: 0 };
   #nextPath = 1n;
   readonly #seconds = Math.floor(Date.now() / 1000);
 
@@ -91,7 +111,7 @@ export class EventTree {
     };
   }
 
-  #openEvents(format: EventFormat, how: OpenMode, refused: string): Promise<OpenFile> {
+  #openEvents(format: EventFormat, how: OpenMode, refused: string): OpenFile | Promise<OpenFile> {
     if (!how.read) throw new NinepError(refused, Errno.EACCES);
     return EventStream.open(this.#bus, format, how, this.#counters);
   }
@@ -150,14 +170,6 @@ function parseJsonLine(line: Uint8Array): Publication {
   if ("payload_base64" in said) return { topic: said.topic, payload: bytesIn(said.payload_base64) };
   if (!("payload" in said)) throw new NinepError(`the payload is missing: ${expected}`, Errno.EINVAL);
   return { topic: said.topic, payload: payloadOfJson(said.payload) };
-}
-
-function textIn(bytes: Uint8Array, what: string): string {
-  try {
-    return strictUtf8.decode(bytes);
-  } catch {
-    throw new NinepError(`${what} is not UTF-8`, Errno.EINVAL);
-  }
 }
 
 function bytesIn(text: unknown): Uint8Array {

@@ -1,7 +1,10 @@
 /** What a transcript cannot show: the server's log, limits that take long to reach, and that others are not disturbed. */
 import assert from "node:assert/strict";
+import { MemoryBus } from "../../mod.ts";
+import { textOf } from "../../lib/format.ts";
 import { ORDWR, OREAD, OWRITE } from "../../lib/ninep/message.ts";
 import { formatMessage } from "../../lib/ninep/text.ts";
+import { EventStream } from "../../lib/ninep/tree/event.ts";
 import { until } from "../deadline.ts";
 import { Conversation, parseMessage, serve, type Served } from "./transcript.ts";
 
@@ -220,7 +223,7 @@ Deno.test("9P: a line has an end", async () => {
     answer = await write(conversation, 1, mebibyte);
     if (answer.startsWith("Rerror")) break;
   }
-  assert.match(answer!, /^Rerror tag 1 ename "a line has \d+ bytes: 100663296 are allowed" errno 27$/);
+  assert.match(answer!, /^Rerror tag 1 ename "a line has more than 100663296 bytes" errno 27$/);
   assert.equal(await write(conversation, 1, "color red\n"), "Rwrite tag 1 count 10");
 });
 
@@ -235,4 +238,61 @@ Deno.test("9P: one client that waits for nothing and reads nothing does not keep
   await open(other, 1, "event", OREAD);
   await served.bus.publish("color", "red");
   assert.equal(await say(other, "Tread tag 1 fid 1 offset 0 count 100"), 'Rread tag 1 data "color red\\n"');
+});
+
+Deno.test("9P: while many lines of one write are published, others are served", async () => {
+  await using served = await serve("directory");
+  using publisher = await attached(served.path, 1024 * 1024);
+  await open(publisher, 1, "pub", OWRITE);
+  using other = await attached(served.path);
+  const data = new TextEncoder().encode("a\n".repeat(5_000));
+  const written = publisher.ask({ type: "Twrite", tag: 1, fid: 1, offset: 0n, data });
+  const order: string[] = [];
+  const publishing = written.then(() => order.push("the write"));
+  for (let i = 0; i < 3; i++) {
+    await other.ask(parseMessage("Tstat tag 1 fid 0"));
+    order.push("a stat");
+  }
+  await publishing;
+  assert.deepEqual(order, ["a stat", "a stat", "a stat", "the write"]);
+});
+
+Deno.test("9P: a filter of half a million segments is refused, or comes and goes as any other", async () => {
+  await using served = await serve();
+  using conversation = await attached(served.path, 1024 * 1024);
+  await open(conversation, 1, "event", ORDWR);
+  await write(conversation, 1, `${"a.".repeat(500_000)}a`);
+  await conversation.ask(parseMessage("Tread tag 1 fid 1 offset 0 count 0"));
+  assert.equal(await write(conversation, 1, "color"), "Rwrite tag 1 count 5");
+  assert.deepEqual(served.log, []);
+});
+
+Deno.test("9P: no event of the old filter is read after the new one was written, whenever it came", async () => {
+  for (let turns = 0; turns < 10; turns++) {
+    await using bus = new MemoryBus();
+    const counters = { subscriptions: 0, published: 0, delivered: 0, begunBytes: 0 };
+    const how = { read: true, write: true, dialect: "9P2000", iounit: 100 } as const;
+    const stream = await EventStream.open(bus, { record: textOf, check() {} }, how, counters);
+    const answers: string[] = [];
+    stream.read({
+      offset: 0n,
+      count: 100,
+      room: () => undefined,
+      answer: (data) => answers.push(new TextDecoder().decode(data)),
+      fail: (error) => answers.push(String(error)),
+    });
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    bus.publish("old", "");
+    for (let turn = 0; turn < turns; turn++) await undefined;
+    const before = answers.length;
+    stream.write({
+      offset: 0n,
+      data: new TextEncoder().encode("new"),
+      done() {},
+      fail: (error) => answers.push(String(error)),
+    });
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    assert.deepEqual(answers.slice(before), [], `with ${turns} turns between the event and the write`);
+    stream.close();
+  }
 });

@@ -350,15 +350,20 @@ export class Arrivals {
 
     const all: string[] = [];
     const unseen: string[] = [];
-    const listed = new NameSet();
+    const listed = new NameSet(this.#lastListing?.entries);
     let gone = false;
     try {
       for await (const { name, isDirectory } of Deno.readDir(this.#directory)) {
         if (this.#stopped) break;
+        if (!first && !isDirectory && this.#seen.has(name)) {
+          // Nearly all of a large directory: it has been looked at before, and is worth no more memory than its place.
+          if (listed.add(name) && collect) all.push(name);
+          continue;
+        }
         const parsed = isDirectory ? undefined : parseName(name);
         if (parsed === undefined || !listed.add(name)) continue;
         if (collect) all.push(name);
-        if (first ? isDatedWithin(parsed.time) : !this.#seen.has(name)) unseen.push(name);
+        if (!first || isDatedWithin(parsed.time)) unseen.push(name);
       }
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;

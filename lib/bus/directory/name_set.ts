@@ -11,13 +11,23 @@
 /** How many numbers make an entry. The first is never 0, which marks an empty slot. */
 const ENTRY = 3;
 
+/** A power of two, as every number of slots. */
+const MIN_SLOTS = 64;
+
 const SEEDS = crypto.getRandomValues(new Uint32Array(ENTRY));
 
 /** A set of the names of events: a hash table with linear probing over one typed array. */
 export class NameSet {
-  #entries = new Uint32Array(ENTRY * 64);
+  #entries: Uint32Array;
   #size = 0;
   readonly #key = new Uint32Array(ENTRY);
+
+  /** @param expected how many names there will be, if that is known: a table that has to grow leaves the smaller ones behind */
+  constructor(expected = 0) {
+    let slots = MIN_SLOTS;
+    while (isFull(expected, slots)) slots *= 2;
+    this.#entries = new Uint32Array(ENTRY * slots);
+  }
 
   /** How many names are in it. */
   get size(): number {
@@ -41,7 +51,7 @@ export class NameSet {
     if (this.#entries[slot] !== 0) return false;
     this.#entries.set(this.#key, slot);
     this.#size++;
-    if (this.#size * ENTRY * 3 > this.#entries.length * 2) this.#grow();
+    if (isFull(this.#size, this.#entries.length / ENTRY)) this.#grow();
     return true;
   }
 
@@ -83,4 +93,9 @@ export class NameSet {
       this.#entries.set(this.#key, this.#find());
     }
   }
+}
+
+/** Whether so many names are too many for the search for one of them to stay short. */
+function isFull(names: number, slots: number): boolean {
+  return names * 3 > slots * 2;
 }

@@ -12,4 +12,6 @@ export interface Counters {
   published: number;
   /** The events that were read, each as often as it was. */
   delivered: number;
+  /** The bytes of lines that have no newline yet. */
+  begunBytes: number;
 }

@@ -4,20 +4,18 @@
  *
  * @module
  */
-import { type Bus, type Subscription, UnreadableEventError } from "../../bus.ts";
+import { type Bus, BusError, type Subscription, UnreadableEventError } from "../../bus.ts";
 import type { BusEvent } from "../../event.ts";
 import { Errno, NinepError } from "../error.ts";
 import type { OpenFile, OpenMode, ReadRequest, WriteRequest } from "../file.ts";
 import type { Counters } from "./counters.ts";
-import { asNinepError } from "./refusal.ts";
+import { asNinepError, textIn } from "./refusal.ts";
 import { RecordReads } from "./records.ts";
 import { type EventRequest, EVERY_EVENT, parseRequest } from "./request.ts";
 
-const NEWLINE = 10;
-
 /** How events are shown. */
 export interface EventFormat {
-  /** The record of an event, without the newline at its end. */
+  /** The record of an event, with a newline at its end. */
   record(event: BusEvent, request: EventRequest): Uint8Array;
   /** Refuses a request that this format has no way to answer. */
   check(request: EventRequest): void;
@@ -40,8 +38,8 @@ export class EventStream implements OpenFile {
   }
 
   /**
-   * Opens one. Where nothing can be written into it, it has begun when the promise resolves: nothing that is published from
-   * then on is missed. Otherwise it begins with the first read.
+   * Opens one. Where nothing can be written into it, there is a promise, and it has begun when that resolves: nothing that is
+   * published from then on is missed. Otherwise it begins with the first read.
    *
    * @param bus where the events come from
    * @param format how they are shown
@@ -49,10 +47,9 @@ export class EventStream implements OpenFile {
    * @param counters what counts them
    * @throws {NinepError} if the bus has none to give
    */
-  static async open(bus: Bus, format: EventFormat, how: OpenMode, counters: Counters): Promise<EventStream> {
+  static open(bus: Bus, format: EventFormat, how: OpenMode, counters: Counters): EventStream | Promise<EventStream> {
     const stream = new EventStream(bus, format, how, counters);
-    if (!how.write) await stream.#begin();
-    return stream;
+    return how.write ? stream : stream.#begin().then(() => stream);
   }
 
   /** Asks for events. A read of 0 bytes is answered as soon as no event can be missed any more. */
@@ -64,7 +61,7 @@ export class EventStream implements OpenFile {
   /** Takes a filter in place of the one before; what was pending is gone. */
   write(request: WriteRequest): void {
     try {
-      const asked = parseRequest(new TextDecoder().decode(request.data));
+      const asked = parseRequest(textIn(request.data, "the request"));
       this.#format.check(asked);
       this.#request = asked;
     } catch (error) {
@@ -85,17 +82,24 @@ export class EventStream implements OpenFile {
 
   /** Begins the subscription, if it has not begun. */
   async #begin(): Promise<void> {
+    const subscription = this.#subscribe();
     try {
-      await this.#subscribe().ready;
+      await subscription.ready;
     } catch (error) {
-      this.#end();
+      if (subscription === this.#subscription) this.#unsubscribe();
       throw asNinepError(error);
     }
   }
 
   #subscribe(): Subscription {
     if (this.#subscription !== undefined) return this.#subscription;
-    this.#subscription = this.#bus.subscribe(this.#request.filters, { from: this.#request.from });
+    try {
+      this.#subscription = this.#bus.subscribe(this.#request.filters, { from: this.#request.from });
+    } catch (error) {
+      // It is what was asked for that cannot be.
+      if (error instanceof BusError) throw new NinepError(error.message, Errno.EINVAL, { cause: error });
+      throw asNinepError(error);
+    }
     this.#counters.subscriptions++;
     return this.#subscription;
   }
@@ -103,6 +107,10 @@ export class EventStream implements OpenFile {
   /** Ends the subscription, if it has begun, and with it what is pending. */
   #end(): void {
     this.#reads.discard();
+    this.#unsubscribe();
+  }
+
+  #unsubscribe(): void {
     const subscription = this.#subscription;
     if (subscription === undefined) return;
     this.#subscription = undefined;
@@ -119,19 +127,14 @@ export class EventStream implements OpenFile {
       if (subscription !== this.#subscription) return undefined;
       if (event === undefined) throw new NinepError("the bus has ended", Errno.EPIPE);
       this.#counters.delivered++;
-      return terminated(this.#format.record(event, this.#request));
+      // Should the subscription break, the one after it goes on from here.
+      if (this.#request.from !== "now") this.#request = { ...this.#request, from: { after: event.id } };
+      return this.#format.record(event, this.#request);
     } catch (error) {
       if (subscription !== this.#subscription) return undefined;
       // One event that cannot be read is passed by; after anything else, the next read begins anew.
-      if (!(error instanceof UnreadableEventError)) this.#end();
+      if (!(error instanceof UnreadableEventError)) this.#unsubscribe();
       throw asNinepError(error);
     }
   }
-}
-
-function terminated(record: Uint8Array): Uint8Array {
-  const line = new Uint8Array(record.length + 1);
-  line.set(record);
-  line[record.length] = NEWLINE;
-  return line;
 }

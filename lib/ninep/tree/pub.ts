@@ -4,7 +4,6 @@
  * @module
  */
 import type { Bus, Published } from "../../bus.ts";
-import { concatenated } from "../../bytes.ts";
 import { checkTopic } from "../../event.ts";
 import { Queue } from "../../queue.ts";
 import { Errno, NinepError } from "../error.ts";
@@ -18,6 +17,11 @@ const NEWLINE = 10;
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
 /** How many events may be published before somebody who opened the file to read, too, has read of the first. */
 const MAX_UNREAD = 65_536;
+
+/** The same for all lines that have been begun, of all who publish. */
+const MAX_BEGUN_BYTES = 256 * 1024 * 1024;
+/** How long one who publishes much may keep everybody waiting, in milliseconds. */
+const TURN_MS = 5;
 
 /** What a line says. */
 export interface Publication {
@@ -34,8 +38,8 @@ export class LinePublisher implements OpenFile {
   /** Of what was published, what has not been read. */
   readonly #unread = new Queue<Uint8Array>();
   #wake = Promise.withResolvers<void>();
-  /** The line that has no newline yet, in pieces. */
-  #begun: Uint8Array[] = [];
+  /** The line that has no newline yet, and room for more of it. */
+  #begun = new Uint8Array(0);
   #begunBytes = 0;
   /** Resolves when what was written before has been published. */
   #publishing = Promise.resolve();
@@ -68,7 +72,7 @@ export class LinePublisher implements OpenFile {
       publications = this.#linesWith(request.data).map((line) => this.#publication(line));
     } catch (error) {
       // Whoever was refused will not go on where the refused write ended.
-      this.#forgetBegun();
+      this.#takeBegun();
       return request.fail(error);
     }
     this.#publish(publications).then(() => request.done(), (error) => request.fail(error));
@@ -81,9 +85,9 @@ export class LinePublisher implements OpenFile {
   /** On a clunk, publishes the line that has no newline. After a hangup nobody knows whether it was whole. */
   close(how: "clunk" | "hangup"): Promise<void> | undefined {
     this.#reads?.fail(new NinepError("the file was closed", Errno.EBADF));
-    if (how === "hangup" || this.#begunBytes === 0) return undefined;
-    const line = concatenated(this.#begun);
-    this.#forgetBegun();
+    if (how === "hangup") this.#takeBegun();
+    if (this.#begunBytes === 0) return undefined;
+    const line = this.#takeBegun();
     return this.#publish([this.#publication(line)]);
   }
 
@@ -92,22 +96,37 @@ export class LinePublisher implements OpenFile {
     const lines: Uint8Array[] = [];
     let start = 0;
     for (let end; (end = data.indexOf(NEWLINE, start)) >= 0; start = end + 1) {
-      lines.push(concatenated([...this.#begun, data.slice(start, end)]));
-      this.#forgetBegun();
+      this.#begin(data.subarray(start, end));
+      lines.push(this.#takeBegun());
     }
-    if (start < data.length) {
-      this.#begun.push(data.slice(start));
-      this.#begunBytes += data.length - start;
-    }
-    if (this.#begunBytes > MAX_LINE_BYTES) {
-      throw new NinepError(`a line has ${this.#begunBytes} bytes: ${MAX_LINE_BYTES} are allowed`, Errno.EFBIG);
-    }
+    this.#begin(data.subarray(start));
     return lines;
   }
 
-  #forgetBegun(): void {
-    this.#begun = [];
+  /** Adds to the line that was begun. */
+  #begin(piece: Uint8Array): void {
+    const bytes = this.#begunBytes + piece.length;
+    if (bytes > MAX_LINE_BYTES) throw new NinepError(`a line has more than ${MAX_LINE_BYTES} bytes`, Errno.EFBIG);
+    if (this.#counters.begunBytes + piece.length > MAX_BEGUN_BYTES) {
+      throw new NinepError("too much has been written without a newline", Errno.ENOBUFS);
+    }
+    if (bytes > this.#begun.length) {
+      const larger = new Uint8Array(Math.max(bytes, 2 * this.#begunBytes));
+      larger.set(this.#begun.subarray(0, this.#begunBytes));
+      this.#begun = larger;
+    }
+    this.#begun.set(piece, this.#begunBytes);
+    this.#begunBytes = bytes;
+    this.#counters.begunBytes += piece.length;
+  }
+
+  /** Takes the line as far as it has been begun: the caller's from now on. */
+  #takeBegun(): Uint8Array {
+    const line = this.#begun.subarray(0, this.#begunBytes);
+    this.#counters.begunBytes -= this.#begunBytes;
+    this.#begun = new Uint8Array(0);
     this.#begunBytes = 0;
+    return line;
   }
 
   #publication(line: Uint8Array): Publication {
@@ -123,6 +142,7 @@ export class LinePublisher implements OpenFile {
   /** Publishes after what came before. Stops at what cannot be published, and says how far it came. */
   #publish(publications: readonly Publication[]): Promise<void> {
     const publishing = this.#publishing.then(async () => {
+      let began = performance.now();
       for (const [number, { topic, payload }] of publications.entries()) {
         try {
           this.#published(await this.#bus.publish(topic, payload));
@@ -131,6 +151,10 @@ export class LinePublisher implements OpenFile {
           if (number === 0 || !(refused instanceof NinepError)) throw refused;
           throw new NinepError(`published ${number} of ${publications.length}: ${refused.message}`, refused.errno);
         }
+        if (performance.now() - began < TURN_MS) continue;
+        // Others have something to say, too; and those who read the events must be able to.
+        await new Promise((resolve) => setTimeout(resolve));
+        began = performance.now();
       }
     });
     this.#publishing = publishing.catch(() => {});

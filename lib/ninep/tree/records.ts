@@ -27,6 +27,8 @@ export class RecordReads {
   /** What the next read is to be told. */
   #failure: { readonly error: unknown } | undefined;
   #pumping = false;
+  /** How often {@linkcode discard} has been called: a record that was asked for before is none of those that are wanted now. */
+  #discarded = 0;
 
   /**
    * @param how how the fid was opened
@@ -52,6 +54,7 @@ export class RecordReads {
 
   /** Forgets the record that has been begun. */
   discard(): void {
+    this.#discarded++;
     this.#rest = new Uint8Array(0);
     this.#failure = undefined;
     this.#last = undefined;
@@ -99,10 +102,12 @@ export class RecordReads {
 
   /** Takes the next record. Whether it is there or why it is not, it waits for a read if all have been flushed meanwhile. */
   async #take(): Promise<void> {
+    const discarded = this.#discarded;
     try {
-      this.#rest = await this.#next() ?? this.#rest;
+      const record = await this.#next();
+      if (record !== undefined && discarded === this.#discarded) this.#rest = record;
     } catch (error) {
-      this.#failure = { error };
+      if (discarded === this.#discarded) this.#failure = { error };
     }
   }
 

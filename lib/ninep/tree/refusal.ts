@@ -1,5 +1,5 @@
 /**
- * What a bus threw, as the error that a client is answered with.
+ * What a bus threw, or a client wrote, as the error that the client is answered with.
  *
  * @module
  */
@@ -7,6 +7,23 @@ import { BusError, SlowConsumerError } from "../../bus.ts";
 import { TopicError } from "../../event.ts";
 import { FilterError } from "../../filter.ts";
 import { Errno, NinepError } from "../error.ts";
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Reads what a client wrote as text.
+ *
+ * @param bytes what it wrote
+ * @param what what that is, for the error
+ * @throws {NinepError} if it is not UTF-8
+ */
+export function textIn(bytes: Uint8Array, what: string): string {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    throw new NinepError(`${what} is not UTF-8`, Errno.EINVAL);
+  }
+}
 
 /**
  * Finds the number that goes with an error of a bus.

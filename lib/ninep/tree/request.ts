@@ -20,6 +20,9 @@ export interface EventRequest {
 /** What is asked for by reading without a word. */
 export const EVERY_EVENT: EventRequest = { filters: [">"], from: "now", base64: false };
 
+/** How much may be asked for at once. */
+const MAX_CHARACTERS = 64 * 1024;
+
 /** An option is a word of this form; a filter could be, too, but is then worth an error. */
 const OPTION = /^(replay|after|payload)=(.*)$/s;
 
@@ -32,6 +35,9 @@ const OPTION = /^(replay|after|payload)=(.*)$/s;
  * @throws {NinepError} if an option is wrong, or stands before a filter
  */
 export function parseRequest(text: string): EventRequest {
+  if (text.length > MAX_CHARACTERS) {
+    throw invalid(`${text.length} characters were written: ${MAX_CHARACTERS} are allowed`);
+  }
   const words = text.split(/\s+/).filter((word) => word !== "");
   if (words.length === 0) throw invalid("nothing was asked for: write filters, such as > for every event");
   const firstOption = words.findIndex((word) => OPTION.test(word));
@@ -47,6 +53,7 @@ export function parseRequest(text: string): EventRequest {
       continue;
     }
     if (from !== undefined) throw invalid("events begin at one place: write one replay= or after=");
+    if (name === "after" && value === "") throw invalid("after= takes the id of an event");
     from = name === "after" ? { after: value } : parseReplay(value);
   }
   return { filters: filterList(filters.length > 0 ? filters : ">"), from: from ?? "now", base64 };
