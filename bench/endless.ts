@@ -17,8 +17,8 @@ function stat(name: string, type: number, mode: number): Stat {
 const event: File = {
   stat: stat("event", QTFILE, 0o444),
   open: () => ({
-    read: ({ count, answer }) => answer(data.subarray(0, count)),
-    write: ({ fail }) => fail(new Error("nobody opens it to write")),
+    read: (request) => request.answer(data.subarray(0, request.count)),
+    write: (request) => request.fail(new Error("nobody opens it to write")),
     flush() {},
     close() {},
   }),

@@ -14,21 +14,39 @@ interface Reader {
 
 /** A subscription that is read by pulling: an event is taken from the carrier when somebody wants it, not before. */
 export abstract class PulledSubscription implements Subscription {
-  readonly ready: Promise<Position | undefined>;
-  readonly #begun = Promise.withResolvers<Position | undefined>();
+  /** How it began, once it has or could not. */
+  #beginning: { readonly position: Position | undefined } | { readonly error: unknown } | undefined;
+  /** Made for whoever asks: there may be tens of thousands of subscriptions, and few of them are asked. */
+  #ready: PromiseWithResolvers<Position | undefined> | undefined;
   #waiting: Reader[] = [];
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
   readonly #signal: AbortSignal | undefined;
-  readonly #abort = () => this.end();
+  readonly #abort: (() => void) | undefined;
 
   /** @param signal ends the subscription; a carrier whose signal is aborted already calls {@linkcode end} itself */
   constructor(signal: AbortSignal | undefined) {
-    this.ready = this.#begun.promise;
-    // Those who do not ask whether it is ready are told by next().
-    this.ready.catch(() => {});
+    if (signal === undefined) return;
     this.#signal = signal;
-    signal?.addEventListener("abort", this.#abort, { once: true });
+    this.#abort = () => this.end();
+    signal.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  get ready(): Promise<Position | undefined> {
+    if (this.#ready === undefined) {
+      this.#ready = Promise.withResolvers();
+      // Whoever only looks at it is told by next().
+      this.#ready.promise.catch(() => {});
+      this.#announce();
+    }
+    return this.#ready.promise;
+  }
+
+  /** Settles {@linkcode ready}, once there is something to tell and somebody to be told. */
+  #announce(): void {
+    if (this.#beginning === undefined) return;
+    if ("error" in this.#beginning) this.#ready?.reject(this.#beginning.error);
+    else this.#ready?.resolve(this.#beginning.position);
   }
 
   /**
@@ -42,7 +60,8 @@ export abstract class PulledSubscription implements Subscription {
 
   /** Resolves {@linkcode ready}. */
   protected begun(position?: Position): void {
-    this.#begun.resolve(position);
+    this.#beginning ??= { position };
+    this.#announce();
     this.wake();
   }
 
@@ -79,7 +98,8 @@ export abstract class PulledSubscription implements Subscription {
   fail(error: unknown): void {
     if (this.#ended || this.#failure !== undefined) return;
     this.#failure = { error };
-    this.#begun.reject(error);
+    this.#beginning ??= { error };
+    this.#announce();
     this.wake();
   }
 
@@ -88,8 +108,9 @@ export abstract class PulledSubscription implements Subscription {
     if (this.#ended) return;
     this.#ended = true;
     this.#failure = undefined;
-    this.#begun.resolve(undefined);
-    this.#signal?.removeEventListener("abort", this.#abort);
+    this.#beginning ??= { position: undefined };
+    this.#announce();
+    if (this.#abort !== undefined) this.#signal?.removeEventListener("abort", this.#abort);
     this.release();
     this.wake();
   }

@@ -87,6 +87,36 @@ interface Call {
   readonly target?: Call;
 }
 
+/** A Tread that waits for its answer: a class, for ten thousand of them may. */
+class ReadCall implements ReadRequest, Call {
+  readonly flushes: number[] = [];
+  readonly #tag: number;
+  readonly #file: OpenFile;
+  readonly #session: Session;
+
+  constructor(tag: number, readonly offset: bigint, readonly count: number, file: OpenFile, session: Session) {
+    this.#tag = tag;
+    this.#file = file;
+    this.#session = session;
+  }
+
+  room(): Promise<void> | undefined {
+    return this.#session.room;
+  }
+
+  answer(data: Uint8Array): void {
+    this.#session.settle(this.#tag, this, { type: "Rread", tag: this.#tag, data });
+  }
+
+  fail(error: unknown): void {
+    this.#session.settle(this.#tag, this, this.#session.refusal(this.#tag, error));
+  }
+
+  forget(): void {
+    this.#file.flush(this);
+  }
+}
+
 /** One connection. */
 export class Session {
   readonly #stream: ByteStream;
@@ -152,7 +182,7 @@ export class Session {
     for (const [tag, call] of this.#calls) {
       if (call.forget === undefined) continue;
       call.forget();
-      this.#settle(tag, call, this.#rerror(tag, error));
+      this.settle(tag, call, this.#rerror(tag, error));
     }
     await this.#flushed();
     this.#end();
@@ -200,8 +230,13 @@ export class Session {
     this.#output.send(message);
   }
 
+  /** Resolves when what waits to be written is no longer too much; `undefined` if it is not. */
+  get room(): Promise<void> | undefined {
+    return this.#output.room;
+  }
+
   /** Answers a request, unless it is no longer one. */
-  #settle(tag: number, call: Call, answer: Message | undefined): void {
+  settle(tag: number, call: Call, answer: Message | undefined): void {
     if (this.#calls.get(tag) !== call) return;
     this.#calls.delete(tag);
     if (answer !== undefined) this.#send(answer);
@@ -211,7 +246,8 @@ export class Session {
     }
   }
 
-  #refuse(tag: number, error: unknown): Message {
+  /** What a request is answered with that is refused. */
+  refusal(tag: number, error: unknown): Message {
     if (error instanceof NinepError) return this.#rerror(tag, error);
     this.#options.log(`internal error: ${stackOf(error)}`);
     return this.#rerror(tag, new NinepError("Input/output error", Errno.EIO));
@@ -232,7 +268,7 @@ export class Session {
       this.#dispatch(message);
     } catch (error) {
       if (error instanceof FrameError) throw error;
-      this.#send(this.#refuse(tag, error));
+      this.#send(this.refusal(tag, error));
     }
   }
 
@@ -373,8 +409,8 @@ export class Session {
     this.#calls.set(tag, call);
     fid.opened = "opening";
     this.#finishOpening(fid, number, file, how).then(
-      () => this.#settle(tag, call, answer()),
-      (error) => this.#settle(tag, call, this.#refuse(tag, error)),
+      () => this.settle(tag, call, answer()),
+      (error) => this.settle(tag, call, this.refusal(tag, error)),
     );
   }
 
@@ -399,16 +435,9 @@ export class Session {
       return this.#send({ type: "Rread", tag, data: readEntries(opened, offset, most) });
     }
     if (!isOpenFile(opened) || !opened.how.read) throw refusal("notOpen");
-    const request: ReadRequest = {
-      offset,
-      count: most,
-      room: () => this.#output.room,
-      answer: (data) => this.#settle(tag, call, { type: "Rread", tag, data }),
-      fail: (error) => this.#settle(tag, call, this.#refuse(tag, error)),
-    };
-    const call: Call = { flushes: [], forget: () => opened.file.flush(request) };
+    const call = new ReadCall(tag, offset, most, opened.file, this);
     this.#calls.set(tag, call);
-    this.#ask(request, () => opened.file.read(request));
+    this.#ask(call, () => opened.file.read(call));
   }
 
   #writeFile({ tag, fid: number, offset, data }: MessageOf<"Twrite">): void {
@@ -423,13 +452,13 @@ export class Session {
       this.#unwrittenBytes -= length;
       this.#written.resolve();
       this.#written = Promise.withResolvers();
-      this.#settle(tag, call, answer);
+      this.settle(tag, call, answer);
     };
     const request: WriteRequest = {
       offset,
       data,
       done: () => settle({ type: "Rwrite", tag, count: length }),
-      fail: (error) => settle(this.#refuse(tag, error)),
+      fail: (error) => settle(this.refusal(tag, error)),
     };
     this.#ask(request, () => opened.file.write(request));
   }
@@ -449,8 +478,8 @@ export class Session {
     const call: Call = { flushes: [] };
     this.#calls.set(tag, call);
     closing.then(
-      () => this.#settle(tag, call, { type: "Rclunk", tag }),
-      (error) => this.#settle(tag, call, this.#refuse(tag, error)),
+      () => this.settle(tag, call, { type: "Rclunk", tag }),
+      (error) => this.settle(tag, call, this.refusal(tag, error)),
     );
   }
 
@@ -471,7 +500,7 @@ export class Session {
     this.#calls.set(tag, { flushes: [], target });
     if (old.forget === undefined) return;
     old.forget();
-    this.#settle(oldtag, old, undefined);
+    this.settle(oldtag, old, undefined);
   }
 }
 

@@ -119,22 +119,32 @@ export class EventStream implements OpenFile {
   }
 
   /** The next record; `undefined` if the subscription that was asked for it has been replaced. */
-  async #next(): Promise<Uint8Array | undefined> {
-    let subscription;
+  #next(): Promise<Uint8Array | undefined> {
+    let subscription: Subscription;
     try {
       subscription = this.#subscribe();
-      const { value: event } = await subscription.next();
-      if (subscription !== this.#subscription) return undefined;
-      if (event === undefined) throw new NinepError("the bus has ended", Errno.EPIPE);
-      this.#counters.delivered++;
-      // Should the subscription break, the one after it goes on from here.
-      if (this.#request.from !== "now") this.#request = { ...this.#request, from: { after: event.id } };
-      return this.#format.record(event, this.#request);
     } catch (error) {
-      if (subscription !== this.#subscription) return undefined;
-      // One event that cannot be read is passed by; after anything else, the next read begins anew.
-      if (!(error instanceof UnreadableEventError)) this.#unsubscribe();
-      throw asNinepError(error);
+      return Promise.reject(error);
     }
+    return subscription.next().then(
+      ({ value }) => subscription === this.#subscription ? this.#recordOf(value) : undefined,
+      (error) => {
+        if (subscription !== this.#subscription) return undefined;
+        // One event that cannot be read is passed by; after anything else, the next read begins anew.
+        if (!(error instanceof UnreadableEventError)) this.#unsubscribe();
+        throw asNinepError(error);
+      },
+    );
+  }
+
+  #recordOf(event: BusEvent | undefined): Uint8Array {
+    if (event === undefined) {
+      this.#unsubscribe();
+      throw new NinepError("the bus has ended", Errno.EPIPE);
+    }
+    this.#counters.delivered++;
+    // Should the subscription break, the one after it goes on from here.
+    if (this.#request.from !== "now") this.#request = { ...this.#request, from: { after: event.id } };
+    return this.#format.record(event, this.#request);
   }
 }

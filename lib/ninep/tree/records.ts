@@ -15,6 +15,9 @@ interface ShortAnswer {
   readonly longest: boolean;
 }
 
+/** One for all: even an empty array takes two hundred bytes. */
+const NOTHING: Uint8Array = new Uint8Array(0);
+
 /** The reads of one fid, answered in the order in which they came. */
 export class RecordReads {
   readonly #how: OpenMode;
@@ -22,11 +25,12 @@ export class RecordReads {
   /** In the order in which they came. */
   readonly #waiting = new Set<ReadRequest>();
   /** What is left of the record that has been begun. */
-  #rest: Uint8Array = new Uint8Array(0);
+  #rest = NOTHING;
   #last: ShortAnswer | undefined;
   /** What the next read is to be told. */
   #failure: { readonly error: unknown } | undefined;
-  #pumping = false;
+  /** Whether the next record, or room for it, has been asked for. */
+  #asking = false;
   /** How often {@linkcode discard} has been called: a record that was asked for before is none of those that are wanted now. */
   #discarded = 0;
 
@@ -42,9 +46,9 @@ export class RecordReads {
 
   /** Takes a read, and answers it when there is something to answer. */
   read(request: ReadRequest): void {
-    if (this.#completes(request)) return request.answer(new Uint8Array(0));
+    if (this.#completes(request)) return request.answer(NOTHING);
     this.#waiting.add(request);
-    if (!this.#pumping) this.#pump();
+    this.#serve();
   }
 
   /** Forgets a read. What it would have had goes to the next. */
@@ -55,7 +59,7 @@ export class RecordReads {
   /** Forgets the record that has been begun. */
   discard(): void {
     this.#discarded++;
-    this.#rest = new Uint8Array(0);
+    this.#rest = NOTHING;
     this.#failure = undefined;
     this.#last = undefined;
   }
@@ -81,12 +85,16 @@ export class RecordReads {
       (count === last.lacking || (this.#how.dialect === "9P2000.u" && last.longest && count === this.#how.iounit));
   }
 
-  async #pump(): Promise<void> {
-    this.#pumping = true;
-    for (let request; (request = first(this.#waiting)) !== undefined;) {
+  /**
+   * Answers those who wait, as far as there is something to answer. It and what it calls are no async functions: ten thousand
+   * fids may wait, and a call that is suspended takes half a kilobyte.
+   */
+  #serve(): void {
+    for (let request; !this.#asking && (request = first(this.#waiting)) !== undefined;) {
       const room = request.room();
       if (room !== undefined) {
-        await room;
+        this.#asking = true;
+        room.then(this.#resume);
       } else if (this.#failure !== undefined) {
         this.#waiting.delete(request);
         request.fail(this.#failure.error);
@@ -94,21 +102,30 @@ export class RecordReads {
       } else if (this.#rest.length > 0) {
         this.#answer(request);
       } else {
-        await this.#take();
+        this.#take();
       }
     }
-    this.#pumping = false;
   }
 
+  readonly #resume = () => {
+    this.#asking = false;
+    this.#serve();
+  };
+
   /** Takes the next record. Whether it is there or why it is not, it waits for a read if all have been flushed meanwhile. */
-  async #take(): Promise<void> {
+  #take(): void {
+    this.#asking = true;
     const discarded = this.#discarded;
-    try {
-      const record = await this.#next();
-      if (record !== undefined && discarded === this.#discarded) this.#rest = record;
-    } catch (error) {
-      if (discarded === this.#discarded) this.#failure = { error };
-    }
+    this.#next().then(
+      (record) => {
+        if (record !== undefined && discarded === this.#discarded) this.#rest = record;
+        this.#resume();
+      },
+      (error) => {
+        if (discarded === this.#discarded) this.#failure = { error };
+        this.#resume();
+      },
+    );
   }
 
   #answer(request: ReadRequest): void {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Errno, NinepError } from "../error.ts";
+import { refusal } from "../error.ts";
 import type { OpenFile, ReadRequest, WriteRequest } from "../file.ts";
 
 /** A text that is read by offset, as files usually are. */
@@ -17,13 +17,14 @@ export class StatsText implements OpenFile {
     );
   }
 
-  read({ offset, count, answer }: ReadRequest): void {
+  read(request: ReadRequest): void {
+    const { offset, count } = request;
     const start = offset > this.#text.length ? this.#text.length : Number(offset);
-    answer(this.#text.subarray(start, start + count));
+    request.answer(this.#text.subarray(start, start + count));
   }
 
-  write({ fail }: WriteRequest): void {
-    fail(new NinepError("Permission denied", Errno.EACCES));
+  write(request: WriteRequest): void {
+    request.fail(refusal("permission"));
   }
 
   /** Nothing waits. */
