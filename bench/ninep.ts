@@ -185,6 +185,10 @@ async function waiting(directory: string): Promise<Row> {
   };
 }
 
+/**
+ * What a reader costs that stops, against one that reads: as many events pass first, twice, and are read, for the heap of a
+ * server through which events pass is larger than that of one which has nothing to do.
+ */
 async function stopped(directory: string): Promise<Row> {
   const socket = `${directory}/stopped`;
   const bus = `${directory}/bus`;
@@ -194,26 +198,28 @@ async function stopped(directory: string): Promise<Row> {
   const event = await client.open("event", "readwrite");
   await event.write(new TextEncoder().encode("n"));
   await event.read({ count: 0 });
-  // One event that is read makes both sides warm.
   const line = `${"x".repeat(1023)}\n`;
   const lines = `${directory}/lines`;
   Deno.writeTextFileSync(lines, line.repeat(count));
-  await execute([...RUN, CLI, "pub", "-d", "warm", bus, "n"]);
-  await event.read();
-  const before = server.memory;
-  let most = before;
+  const publish = () => execute(["sh", "-c", '"$@" < ' + lines, "-", ...RUN, CLI, "pub", "--lines", bus, "n"]);
+  const readAll = async () => {
+    for (let got = 0; got < count; got++) {
+      const data = await event.read();
+      if (data.length !== "n ".length + line.length) throw new Error(`a read brought ${data.length} bytes`);
+    }
+  };
+  let most = 0;
   const watching = setInterval(() => most = Math.max(most, server.memory), 50);
-  await execute(["sh", "-c", '"$@" < ' + lines, "-", ...RUN, CLI, "pub", "--lines", bus, "n"]);
-  let got = 0;
-  while (got < count) {
-    const data = await event.read();
-    if (data.length !== "n ".length + line.length) throw new Error(`a read brought ${data.length} bytes`);
-    got++;
-  }
+  for (let i = 0; i < 2; i++) await Promise.all([publish(), readAll()]);
+  const before = most;
+  await publish();
+  await readAll();
   clearInterval(watching);
   return {
     what: "9P: a reader that stops while 100,000 events of 1 KiB pass, on a directory",
     reach: "gets every one; the server grows by less than 20 MB",
-    measured: `${thousands(got)} events, ${Math.max(0, Math.round(most - before))} MB`,
+    measured: `${thousands(count)} events, ${Math.round(most - before)} MB more than the ${
+      Math.round(before)
+    } MB before`,
   };
 }
