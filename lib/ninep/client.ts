@@ -280,6 +280,16 @@ export class NinepClient implements AsyncDisposable {
   }
 }
 
+/** What a {@linkcode RemoteFile} is to read. */
+export interface RemoteReadOptions {
+  /** Where; 0 if not given, which is all the same to a stream. */
+  readonly offset?: bigint;
+  /** How many bytes at most; as many as one read can carry, if not given. */
+  readonly count?: number;
+  /** Makes the server forget the read, whose promise then rejects with the signal's reason, unless it was answered first. */
+  readonly signal?: AbortSignal;
+}
+
 /** What a {@linkcode RemoteFile} needs of its connection: a request about its fid. */
 type CallAbout = <Name extends "Tread" | "Twrite" | "Tclunk">(
   type: Name,
@@ -305,13 +315,11 @@ export class RemoteFile implements AsyncDisposable {
   /**
    * Reads once.
    *
-   * @param options where (0 if not given: a stream does not care), how much at most, and what makes the server forget it
+   * @param options what of it
    * @returns what there was; nothing at the end
    * @throws {NinepError} if the server refuses
    */
-  async read(
-    { offset = 0n, count = this.iounit, signal }: { offset?: bigint; count?: number; signal?: AbortSignal } = {},
-  ): Promise<Uint8Array> {
+  async read({ offset = 0n, count = this.iounit, signal }: RemoteReadOptions = {}): Promise<Uint8Array> {
     return (await this.#call("Tread", { offset, count: Math.min(count, this.iounit) }, signal)).data;
   }
 
