@@ -53,10 +53,11 @@ Deno.test("nothing that is published once a subscription is ready is missed", as
   await using served = await serve("directory");
   await using bus = new NinepBus(`unix:${served.path}`);
   for (let i = 0; i < 20; i++) {
-    await using events = bus.subscribe("n");
+    await using events = bus.subscribe("n.*");
     await events.ready;
-    await served.bus.publish("n", `${i}`);
-    assert.deepEqual(await textsOf(events, 1), [`${i}`]);
+    await served.bus.publish(`n.${i}`, "x");
+    // What was published a moment before may come, too.
+    for (let seen; seen !== `n.${i}`;) [seen] = (await take(events, 1)).map(({ topic }) => topic);
   }
 });
 
