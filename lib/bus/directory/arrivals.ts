@@ -260,7 +260,6 @@ export class Arrivals {
   #hinted(name: string): void {
     if (parseName(name) === undefined || this.#seen.has(name)) return;
     if (this.#hints?.complete === false) this.#doubtful = true;
-    // A watch that has just begun may tell of what came before it; what the first listing shows was there.
     if (this.#lastListing === undefined) this.#held.add(name);
     else if (this.#doubtful) this.#hold(name);
     else this.#report(name);
@@ -377,8 +376,9 @@ export class Arrivals {
     for (const name of meanwhile) listed.add(name);
     const news = new Set(unseen.filter((name) => !this.#seen.has(name)));
     for (const name of this.#held) {
-      listed.add(name);
-      news.add(name);
+      const shown = !listed.add(name);
+      // A watch that has just begun may tell of what came before it, and the first listing shows what was there.
+      if (!first || !shown) news.add(name);
     }
     this.#held.clear();
     this.#stopHolding();

@@ -51,3 +51,33 @@ for (const [releases, before, says, after] of [["old", 10, false, 6], ["new", 1,
     }
   });
 }
+
+Deno.test("what a new watch tells of, and the first listing shows, was there before", async () => {
+  using directory = temporaryDirectory();
+  Deno.mkdirSync(`${directory.path}/events`);
+  const [old, gone, fresh] = ["old", "gone", "fresh"].map((topic) => `2001-01-01T00:00:00,000000001+00:00_${topic}`);
+  Deno.writeTextFileSync(`${directory.path}/events/${old}`, "");
+  let hints: ReadableStreamDefaultController<Deno.FsEvent> | undefined;
+  const stream = new ReadableStream<Deno.FsEvent>({ start: (controller) => void (hints = controller) });
+  const hint = (name: string) => hints?.enqueue({ kind: "rename", paths: [`${directory.path}/events/${name}`] });
+  using _watchFs = replace("watchFs", () => Object.assign(stream, { close() {}, [Symbol.dispose]() {} }));
+  const readDir = Deno.readDir;
+  using _readDir = replace("readDir", async function* (path) {
+    hint(old);
+    // Too late for the listing, so it may be new.
+    hint(gone);
+    await turn();
+    yield* readDir(path);
+  });
+  const arrived: string[] = [];
+  const arrivals = new Arrivals(directory.path, {
+    arrived: (name) => arrived.push(name),
+    failed: (error) => arrived.push(error.message),
+  });
+  await within(arrivals.start(), "the start");
+  assert.deepEqual(arrived, [gone]);
+  hint(fresh);
+  await turn();
+  assert.deepEqual(arrived, [gone, fresh]);
+  await arrivals.stop();
+});
