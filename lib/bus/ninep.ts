@@ -32,8 +32,8 @@ const utf8 = new TextEncoder();
 export class NinepBus implements Bus {
   readonly #address: string;
   readonly #subscriptions = new Set<NinepSubscription>();
-  #client: Promise<NinepClient> | undefined;
-  #pub: Promise<RemoteFile> | undefined;
+  #connection: Promise<Connection> | undefined;
+  #closed = false;
   /** Resolves when what was published before has been. */
   #publishing: Promise<unknown> = Promise.resolve();
 
@@ -89,53 +89,61 @@ export class NinepBus implements Bus {
       request,
       position: positionOf(from),
       signal,
+      address: this.#address,
+      open: async () => (await this.#connected()).client.open("event.json", "readwrite"),
+      asBusError: (error) => this.#asBusError(error),
       release: () => this.#subscriptions.delete(subscription),
     });
     this.#subscriptions.add(subscription);
     if (signal?.aborted) subscription.end();
-    else subscription.follow(() => this.#open("event.json"), (error) => this.#asBusError(error));
+    else subscription.follow();
     return subscription;
   }
 
   /** Ends every subscription, and the connection. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
     for (const subscription of this.#subscriptions) subscription.end();
-    const client = await this.#client?.catch(() => undefined);
-    await client?.[Symbol.asyncDispose]();
+    const connection = await this.#connection?.catch(() => undefined);
+    await connection?.client[Symbol.asyncDispose]();
   }
 
-  async #open(path: string): Promise<RemoteFile> {
-    this.#client ??= NinepClient.connect(this.#address);
-    try {
-      return await (await this.#client).open(path, "readwrite");
-    } catch (error) {
-      this.#forgetConnection(error);
+  /** The connection, which is made anew if there is none, or if it has ended. */
+  async #connected(): Promise<Connection> {
+    const connecting = this.#connection ??= connectionTo(this.#address);
+    const connection = await connecting.catch((error) => {
+      if (this.#connection === connecting) this.#connection = undefined;
       throw error;
-    }
+    });
+    if (this.#closed) throw new BusError(`the bus at ${this.#address} was closed`);
+    if (!connection.client.ended) return connection;
+    if (this.#connection === connecting) this.#connection = undefined;
+    return await this.#connected();
   }
 
-  /** After anything but a refusal, the next one who needs a connection makes a new one. */
-  #forgetConnection(error: unknown): void {
-    if (error instanceof NinepError) return;
-    this.#client = undefined;
-    this.#pub = undefined;
+  /** `pub.json`, opened once for each connection. */
+  async #pub(): Promise<RemoteFile> {
+    const connection = await this.#connected();
+    connection.pub ??= connection.client.open("pub.json", "readwrite").catch((error) => {
+      connection.pub = undefined;
+      throw error;
+    });
+    return await connection.pub;
   }
 
   async #publishLine(line: Uint8Array): Promise<Published> {
-    // Asked for together, so that it takes one way there and back; what is refused has nothing to tell.
+    if (this.#closed) throw new BusError(`the bus at ${this.#address} was closed`);
     const refused = new AbortController();
     try {
-      this.#pub ??= this.#open("pub.json");
-      const pub = await this.#pub;
+      const pub = await this.#pub();
+      // Asked for together, so that it takes one way there and back; what is refused has nothing to tell.
       const published = pub.read({ signal: refused.signal });
-      await pub.write(line).catch((error) => {
-        published.catch(() => {});
-        throw error;
-      });
-      return JSON.parse(new TextDecoder().decode(await published));
+      published.catch(() => {});
+      await pub.write(line);
+      const { id, time } = recordOf(await published, ["id", "time"], this.#address);
+      return { id, time };
     } catch (error) {
       refused.abort();
-      this.#forgetConnection(error);
       throw this.#asBusError(error);
     }
   }
@@ -143,6 +151,42 @@ export class NinepBus implements Bus {
   #asBusError(error: unknown): unknown {
     if (!(error instanceof NinepError)) return error;
     return new BusError(`${this.#address}: ${error.message}`, { cause: error });
+  }
+}
+
+/** A connection, and `pub.json` as soon as it has been asked for. */
+interface Connection {
+  readonly client: NinepClient;
+  pub: Promise<RemoteFile> | undefined;
+}
+
+async function connectionTo(address: string): Promise<Connection> {
+  return { client: await NinepClient.connect(address), pub: undefined };
+}
+
+/** What a line of JSON says that a server sent, if it is what such a line must say. */
+function recordOf<Key extends string>(
+  line: Uint8Array,
+  keys: readonly Key[],
+  address: string,
+): Record<Key, string> {
+  let said: Readonly<Record<string, unknown>> | null = null;
+  try {
+    said = JSON.parse(new TextDecoder().decode(line));
+  } catch {
+    // As below.
+  }
+  const missing = keys.find((key) => typeof said?.[key] !== "string");
+  if (missing !== undefined) throw new BusError(`${address} sent a line without "${missing}": it is no bus`);
+  // The line before has made sure of that.
+  return said as Record<Key, string>;
+}
+
+function payloadOf(text: string, address: string): Uint8Array {
+  try {
+    return fromBase64(text);
+  } catch (error) {
+    throw new BusError(`${address} sent a payload that is not base64: it is no bus`, { cause: error });
   }
 }
 
@@ -168,6 +212,12 @@ interface NinepSubscriptionOptions {
   readonly position: Position | undefined;
   /** Ends it. */
   readonly signal: AbortSignal | undefined;
+  /** Where the server is. */
+  readonly address: string;
+  /** Opens `event.json`. */
+  readonly open: () => Promise<RemoteFile>;
+  /** What an error of the server is to those who know buses only. */
+  readonly asBusError: (error: unknown) => unknown;
   /** Is called once, when it ends. */
   readonly release: () => void;
 }
@@ -188,13 +238,18 @@ class NinepSubscription extends PulledSubscription {
   }
 
   /** Opens the file, asks for the events, and reads them until the subscription is over. */
-  async follow(open: () => Promise<RemoteFile>, asBusError: (error: unknown) => unknown): Promise<void> {
+  async follow(): Promise<void> {
+    const { request, position, open, asBusError } = this.#options;
     try {
       await using file = await open();
-      await file.write(utf8.encode(this.#options.request));
+      const bytes = utf8.encode(request);
+      if (bytes.length > file.iounit) {
+        throw new BusError(`the filters are ${bytes.length} bytes long: this server takes ${file.iounit}`);
+      }
+      await file.write(bytes);
       // A read of nothing is answered once no event can be missed any more.
       await file.read({ count: 0 });
-      this.begun(this.#options.position);
+      this.begun(position);
       const reads = Array.from({ length: READS }, () => this.#readAll(file));
       try {
         await Promise.race([Promise.all(reads), this.#ended.promise]);
@@ -223,9 +278,11 @@ class NinepSubscription extends PulledSubscription {
   #receive(data: Uint8Array): void {
     this.#begun.push(data);
     if (data.at(-1) !== NEWLINE) return;
-    const { id, time, topic, payload_base64 } = JSON.parse(new TextDecoder().decode(concatenated(this.#begun)));
+    const line = concatenated(this.#begun);
     this.#begun = [];
-    const payload = fromBase64(payload_base64);
+    const { address } = this.#options;
+    const { id, time, topic, payload_base64 } = recordOf(line, ["id", "time", "topic", "payload_base64"], address);
+    const payload = payloadOf(payload_base64, address);
     this.#aheadBytes += payload.length + EVENT_BYTES;
     this.#ahead.push({ id, time, topic, payload });
     this.wake();

@@ -31,25 +31,36 @@ export function readInput(): Uint8Array {
 }
 
 /**
+ * Standard input as it comes, in pieces of any length. A piece is good until the next one is asked for.
+ *
+ * @throws {CommandError} if it cannot be read
+ */
+export async function* inputPieces(): AsyncGenerator<Uint8Array> {
+  const buffer = new Uint8Array(READ_BYTES);
+  for (;;) {
+    const bytes = await Deno.stdin.read(buffer).catch((error) => {
+      throw inputError(error);
+    });
+    if (bytes === null) return;
+    yield buffer.subarray(0, bytes);
+  }
+}
+
+/**
  * The lines of standard input as they come, without their newlines. A line is good until the next one is asked for.
  *
  * @throws {CommandError} if it cannot be read
  */
 export async function* inputLines(): AsyncGenerator<Uint8Array> {
-  const buffer = new Uint8Array(READ_BYTES);
   let begun: Uint8Array[] = [];
-  for (;;) {
-    const bytes = await Deno.stdin.read(buffer).catch((error) => {
-      throw inputError(error);
-    });
-    if (bytes === null) break;
+  for await (const piece of inputPieces()) {
     let start = 0;
-    for (let end; (end = buffer.subarray(0, bytes).indexOf(NEWLINE, start)) >= 0; start = end + 1) {
-      const line = buffer.subarray(start, end);
+    for (let end; (end = piece.indexOf(NEWLINE, start)) >= 0; start = end + 1) {
+      const line = piece.subarray(start, end);
       yield begun.length === 0 ? line : concatenated([...begun, line]);
       begun = [];
     }
-    if (start < bytes) begun.push(buffer.slice(start, bytes));
+    if (start < piece.length) begun.push(piece.slice(start));
   }
   if (begun.length > 0) yield concatenated(begun);
 }

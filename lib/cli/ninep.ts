@@ -8,8 +8,8 @@ import { writeAllSync } from "../bytes.ts";
 import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
 import { DMDIR, type Stat } from "../ninep/message.ts";
-import { checkOperands, type Command, HELP_OPTION, nearest, parseArgs, UsageError } from "./args.ts";
-import { inputLines, readInput } from "./input.ts";
+import { checkOperands, type Command, CommandError, HELP_OPTION, nearest, parseArgs, UsageError } from "./args.ts";
+import { inputLines, inputPieces, readInput } from "./input.ts";
 import { keepPermissions } from "./permissions.ts";
 
 const options = {
@@ -51,7 +51,11 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   write: async (client, path) => {
     const file = await client.open(path, "overwrite");
-    await file.write(readInput());
+    let offset = 0n;
+    for await (const piece of inputPieces()) {
+      await file.write(piece, offset);
+      offset += BigInt(piece.length);
+    }
     // What stands after the last newline is published only now, which can fail.
     await file.close();
   },
@@ -62,12 +66,12 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       print(await interruptible((signal) => file.read({ signal })));
       const { value: line, done } = await lines.next();
       if (done) return;
-      await file.write(line);
+      await ask(file, line);
     }
   },
   rdwrs: async (client, path) => {
     await using file = await client.open(path, "readwrite");
-    await file.write(readInput());
+    await ask(file, readInput());
     await printAll(file);
   },
   ls: async (client, path) => {
@@ -125,13 +129,25 @@ export async function run(args: readonly string[]): Promise<number> {
 /** Does what may wait for ever. An interruption aborts the signal, so that the server is told. */
 async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const interrupted = new AbortController();
-  const interrupt = () => interrupted.abort();
+  const interrupt = () => {
+    interrupted.abort();
+    // The next one has its usual effect: the server may not answer.
+    Deno.removeSignalListener("SIGINT", interrupt);
+  };
   Deno.addSignalListener("SIGINT", interrupt);
   try {
     return await work(interrupted.signal);
   } finally {
     Deno.removeSignalListener("SIGINT", interrupt);
   }
+}
+
+/** Writes what must come in one piece, since a filter that is cut in two is two filters. */
+async function ask(file: RemoteFile, request: Uint8Array): Promise<void> {
+  if (request.length > file.iounit) {
+    throw new CommandError(`cannot write ${request.length} bytes at once: the server takes ${file.iounit}`);
+  }
+  await file.write(request);
 }
 
 /** Prints a file as far as it goes. */

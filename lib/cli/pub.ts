@@ -59,7 +59,9 @@ export async function run(args: readonly string[]): Promise<number> {
     throw new UsageError("a mem: bus ends with its process, so nobody would see the event: name a directory");
   }
   checkTopic(topic);
-  keepPermissions(...permissionsOf(parseAddress(address).scheme));
+  const { scheme } = parseAddress(address);
+  if (values.sync && scheme !== "dir") throw new UsageError("--sync is about a disk: it goes with a directory");
+  keepPermissions(...permissionsOf(scheme));
 
   const publisher = await openPublisher(address);
   const publish = async (payload: Uint8Array | string) => {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { openBus } from "../open.ts";
+import { openBus, parseAddress } from "../open.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { listenAt, type Listening } from "../ninep/listen.ts";
 import { NinepServer, type NinepServerOptions } from "../ninep/server.ts";
@@ -11,7 +11,7 @@ import { EventTree } from "../ninep/tree.ts";
 import { reasonOf } from "../os_error.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, UsageError } from "./args.ts";
 import { complain } from "./failure.ts";
-import { keepPermissions } from "./permissions.ts";
+import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {
   listen: {
@@ -31,11 +31,12 @@ const command: Command = {
   name: "serve9p",
   operands: "[BUS]",
   description: `Serve a bus over 9P2000 and 9P2000.u, until SIGINT or SIGTERM. BUS is a directory,
-or mem:, which ends with the server (the default).
+another server's address, or mem:, which ends with the server (the default).
 
 The files are event and event.json (read them for events, write a filter into
-them first to read only what matches), pub (write lines: TOPIC PAYLOAD) and
-stats. 9P has no authentication here: whoever can connect can read and publish.
+them first to read only what matches), pub (write lines: TOPIC PAYLOAD),
+pub.json (lines of JSON: {"topic": TOPIC, "payload": PAYLOAD}) and stats. 9P has
+no authentication here: whoever can connect can read and publish.
 `,
   options,
   examples: [
@@ -109,8 +110,8 @@ async function serve({ bus: address, addresses, mode, maxConnections, maxFids, t
     complain("ollie serve9p", `listening on ${where}`);
     accepting.push(acceptAll(place, server, maxConnections));
   }
-  // What a bus of this machine needs no more; one at an address has yet to be connected to.
-  if (!/^(unix|tcp)[:!]/.test(address)) keepPermissions("read", "write");
+  // The network is needed no more, unless the bus is there.
+  keepPermissions(...permissionsOf(parseAddress(address).scheme));
 
   const received = await signal;
   listening.dispose();

@@ -12,7 +12,7 @@ export type NinepAddress =
   | { readonly transport: "tcp"; readonly hostname: string; readonly port: number };
 
 /** Where a server is that says no more than a port. */
-export const LOOPBACK = "127.0.0.1";
+const LOOPBACK = "127.0.0.1";
 
 /**
  * Reads an address.

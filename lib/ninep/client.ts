@@ -4,12 +4,11 @@
  * @module
  */
 import { BusError } from "../bus.ts";
+import { decodeMessage, decodeStats } from "./codec.ts";
 import { connectTo, formatNinepAddress, type NinepAddress, parseNinepAddress } from "./address.ts";
-import { NinepError } from "./error.ts";
+import { NinepError, refusal } from "./error.ts";
 import { type ByteStream, FrameReader, FrameWriter } from "./frames.ts";
 import {
-  decodeMessage,
-  decodeStats,
   type Fields,
   IOHDRSZ,
   MAXWELEM,
@@ -98,8 +97,11 @@ export class NinepClient implements AsyncDisposable {
     client.#reading = client.#read();
     try {
       const { msize, version } = await client.#call("Tversion", { msize: MESSAGE_BYTES, version: "9P2000" });
-      if (version !== "9P2000" || msize > MESSAGE_BYTES || msize <= IOHDRSZ) {
+      if (version !== "9P2000") {
         throw new BusError(`${client.#where} does not speak 9P2000, but ${JSON.stringify(version)}`);
+      }
+      if (msize > MESSAGE_BYTES || msize <= IOHDRSZ) {
+        throw new BusError(`${client.#where} offers messages of ${msize} bytes: ${MESSAGE_BYTES} were asked for`);
       }
       client.#iounit = msize - IOHDRSZ;
       await client.#call("Tattach", { fid: ROOT, afid: NOFID, uname: "ollie", aname: "" });
@@ -163,6 +165,11 @@ export class NinepClient implements AsyncDisposable {
     }
   }
 
+  /** Whether the connection has ended: then nothing can be asked any more. */
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
   /** Ends the connection. Requests that wait are told so. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#end(undefined);
@@ -177,7 +184,7 @@ export class NinepClient implements AsyncDisposable {
       const wname = names.splice(0, MAXWELEM);
       try {
         const { wqid } = await this.#call("Twalk", { fid, newfid, wname });
-        if (wqid.length < wname.length) throw new NinepError("No such file or directory", 2);
+        if (wqid.length < wname.length) throw refusal("missing");
       } catch (error) {
         if (fid === newfid) await this.#clunk(fid);
         throw error;
@@ -201,6 +208,7 @@ export class NinepClient implements AsyncDisposable {
     signal?.throwIfAborted();
     const tag = type === "Tversion" ? NOTAG : this.#freeTag();
     const abort = () => this.#flush(tag, signal?.reason);
+    // A type and its fields make a message, which TypeScript cannot put together for a type that it is not told.
     const replied = this.#send(tag, { type, tag, ...fields } as MessageOf<Name> & Message);
     signal?.addEventListener("abort", abort);
     try {
@@ -214,11 +222,13 @@ export class NinepClient implements AsyncDisposable {
     }
   }
 
-  #send(tag: number, message: Message): Promise<Message> {
-    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+  // deno-lint-ignore require-await -- so that what it throws is a rejection
+  async #send(tag: number, message: Message): Promise<Message> {
+    if (this.#ended !== undefined) throw this.#ended;
+    // First of all, since it may throw: a name can be too long.
+    this.#output.send(message);
     const { promise, resolve, reject } = Promise.withResolvers<Message>();
     this.#pending.set(tag, { resolve, reject, flushing: false, answered: false });
-    this.#output.send(message);
     return promise;
   }
 

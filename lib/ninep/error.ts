@@ -17,6 +17,7 @@ export class NinepError extends Error {
   /**
    * @param message the text of the Rerror
    * @param errno its number
+   * @param options what caused it, if anything did
    */
   constructor(message: string, errno: number, options?: ErrorOptions) {
     super(message, options);
@@ -43,7 +44,7 @@ export const Errno = {
 } as const;
 
 /** The errors that have nothing more to say than what they are. */
-export const REFUSALS = {
+const REFUSALS = {
   authentication: ["authentication not required", Errno.EOPNOTSUPP],
   badFid: ["fid unknown or out of range", Errno.EBADF],
   badOffset: ["bad offset in directory read", Errno.ESPIPE],

@@ -35,6 +35,8 @@ export interface OpenMode {
   readonly write: boolean;
   /** What the connection speaks. */
   readonly dialect: Dialect;
+  /** Whether the fid is a copy of one that stood for the same file, as those are through which a mount opens files. */
+  readonly copied: boolean;
   /** The most bytes that one read or write can carry. */
   readonly iounit: number;
 }
@@ -48,7 +50,7 @@ export interface OpenFile {
   /** A read that has not been answered is to be forgotten: its answer would go nowhere. */
   flush(request: ReadRequest): void;
   /**
-   * The fid is given up: what waits is to be answered with an error.
+   * The fid is given up: reads that wait are to be answered with an error. A write that is under way is answered all the same.
    *
    * @param how `"clunk"` if the client said so, `"hangup"` if the connection ended or began anew
    * @throws {NinepError} what a Tclunk is then answered with; the fid is gone all the same

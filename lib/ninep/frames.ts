@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { Encoder, FrameError, HEADER_BYTES, type Message } from "./message.ts";
+import { Encoder } from "./codec.ts";
+import { FrameError, HEADER_BYTES, type Message } from "./message.ts";
 
 /** Where messages come from and go to, such as a `Deno.Conn`. */
 export interface ByteStream {

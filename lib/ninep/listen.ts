@@ -51,8 +51,8 @@ async function listenAtPath(path: string, mode: number): Promise<Listening> {
   if (new TextEncoder().encode(path).length > MAX_SOCKET_PATH_BYTES) {
     throw new BusError(`cannot listen at unix:${path}: the path of a socket may have ${MAX_SOCKET_PATH_BYTES} bytes`);
   }
-  await checkVacant(path);
-  const { listener, inode } = listenPrivately(path, mode);
+  const stale = await isStale(path);
+  const { listener, inode } = listenPrivately(path, mode, stale);
   return {
     address: { transport: "unix", path },
     accept: () => acceptFrom(listener),
@@ -64,25 +64,35 @@ async function listenAtPath(path: string, mode: number): Promise<Listening> {
   };
 }
 
-/** Refuses a path at which there is a server, or something that is no socket. What a server left behind is nobody's. */
-async function checkVacant(path: string): Promise<void> {
+/** Whether there is what a server has left behind; a server that is there, and what is no socket, is refused. */
+async function isStale(path: string): Promise<boolean> {
   const there = unlessMissing(() => Deno.lstatSync(path));
-  if (there === undefined) return;
+  if (there === undefined) return false;
   if (!there.isSocket) throw new BusError(`cannot listen at unix:${path}: there is something else than a socket`);
   try {
     (await Deno.connect({ transport: "unix", path })).close();
   } catch (error) {
-    if (error instanceof Deno.errors.ConnectionRefused || error instanceof Deno.errors.NotFound) return;
+    if (error instanceof Deno.errors.ConnectionRefused) return true;
+    if (error instanceof Deno.errors.NotFound) return false;
     throw error;
   }
-  throw new BusError(`cannot listen at unix:${path}: another server does`);
+  throw taken(path);
+}
+
+function taken(path: string): BusError {
+  return new BusError(`cannot listen at unix:${path}: another server does`);
 }
 
 /**
- * Makes the socket where nobody else can reach it, and moves it to its place when its mode is right: at no moment can anybody
- * connect whom the mode does not let, and a socket that was left behind is replaced in one step.
+ * Makes the socket where nobody else can reach it, and puts it in its place when its mode is right: at no moment can anybody
+ * connect whom the mode does not let. A socket that was left behind is replaced in one step; where there was none, one that has
+ * come meanwhile is not.
  */
-function listenPrivately(path: string, mode: number): { listener: Deno.Listener; inode: number | null } {
+function listenPrivately(
+  path: string,
+  mode: number,
+  stale: boolean,
+): { listener: Deno.Listener; inode: number | null } {
   const slash = path.lastIndexOf("/");
   const directory = `${path.slice(0, slash + 1)}.${crypto.randomUUID().slice(0, 4)}`;
   const socket = `${directory}/s`;
@@ -92,10 +102,12 @@ function listenPrivately(path: string, mode: number): { listener: Deno.Listener;
     try {
       Deno.chmodSync(socket, mode);
       const inode = Deno.lstatSync(socket).ino;
-      Deno.renameSync(socket, path);
+      if (stale) Deno.renameSync(socket, path);
+      else Deno.linkSync(socket, path);
       return { listener, inode };
     } catch (error) {
       listener.close();
+      if (error instanceof Deno.errors.AlreadyExists) throw taken(path);
       throw error;
     }
   } finally {

@@ -6,18 +6,17 @@
  *
  * @module
  */
-import { concatenated } from "../bytes.ts";
+import { decodeMessage } from "./codec.ts";
 import { Errno, NinepError, refusal } from "./error.ts";
-import type { Directory, File, OpenFile, OpenMode, ReadRequest, WriteRequest } from "./file.ts";
+import { DirectoryReads } from "./directory_reads.ts";
+import { type Fid, FidTable, fileOf, type OpenedFile } from "./fids.ts";
+import type { Directory, OpenFile, OpenMode, ReadRequest, WriteRequest } from "./file.ts";
 import { type ByteStream, FrameReader, FrameWriter } from "./frames.ts";
 import {
-  decodeMessage,
   type Dialect,
-  encodeStat,
   type Fields,
   FrameError,
   IOHDRSZ,
-  MAXWELEM,
   type Message,
   type MessageOf,
   NOFID,
@@ -48,34 +47,13 @@ export interface SessionOptions {
 export const MIN_MESSAGE_BYTES = 256;
 /** Until a length is agreed on. */
 const FIRST_MESSAGE_BYTES = 8192;
-/** How long a client that does not read is waited for when the server ends, in milliseconds. */
+/** How long a client that does not read, or a bus that does not answer, is waited for when the server ends, in milliseconds. */
 const GRACE_MS = 500;
 /** How much may have been brought to the files, and not dealt with, before no more requests are read. */
 const MAX_UNWRITTEN_BYTES = 4 * 1024 * 1024;
 /** The most that an error says, and what it takes besides its characters, of three bytes each. */
 const MAX_ERROR_CHARACTERS = 300;
 const RERROR_BYTES = 13;
-
-/** What a fid stands for. */
-interface Fid {
-  /** The way from the root, which is first. */
-  readonly path: readonly (File | Directory)[];
-  /** Whether it has been opened, or is about to be. */
-  opened: undefined | "opening" | OpenedDirectory | OpenedFile;
-}
-
-interface OpenedDirectory {
-  readonly entries: readonly Uint8Array[];
-  /** Where the next read must begin. */
-  offset: bigint;
-  /** How many entries have been read. */
-  read: number;
-}
-
-interface OpenedFile {
-  readonly file: OpenFile;
-  readonly how: OpenMode;
-}
 
 /** A request that has not been answered. */
 interface Call {
@@ -109,7 +87,7 @@ class ReadCall implements ReadRequest, Call {
   }
 
   fail(error: unknown): void {
-    this.#session.settle(this.#tag, this, this.#session.refusal(this.#tag, error));
+    this.#session.settle(this.#tag, this, this.#session.rerrorFor(this.#tag, error));
   }
 
   forget(): void {
@@ -122,7 +100,7 @@ export class Session {
   readonly #stream: ByteStream;
   readonly #options: SessionOptions;
   readonly #frames: FrameReader;
-  readonly #fids = new Map<number, Fid>();
+  readonly #fids: FidTable;
   /** By tag. */
   readonly #calls = new Map<number, Call>();
   /** `undefined` until a version is agreed on. */
@@ -132,6 +110,9 @@ export class Session {
   /** How much the files have been brought and have not dealt with yet. */
   #unwrittenBytes = 0;
   #written = Promise.withResolvers<void>();
+  /** What new requests are refused with, once the server is ending; and what resolves when none waits for an answer then. */
+  #closing: NinepError | undefined;
+  readonly #idle = Promise.withResolvers<void>();
   #ended = false;
 
   /**
@@ -141,6 +122,7 @@ export class Session {
   constructor(stream: ByteStream, options: SessionOptions) {
     this.#stream = stream;
     this.#options = options;
+    this.#fids = new FidTable(options.maxFids);
     this.#frames = new FrameReader(stream, FIRST_MESSAGE_BYTES);
     // If nobody is there to read, nobody is there to be served.
     this.#output = new FrameWriter(stream, () => this.#end());
@@ -165,7 +147,7 @@ export class Session {
     } catch (error) {
       if (error instanceof FrameError) {
         this.#options.log(`closed a connection: ${error.message}`);
-        await this.#flushed();
+        await soon(this.#output.flushed());
       } // A connection that breaks has ended, too; anything else is a fault of ours, which is no trouble of another client.
       else if (!this.#ended && !isDisconnection(error)) this.#options.log(`internal error: ${stackOf(error)}`);
     } finally {
@@ -179,21 +161,20 @@ export class Session {
    * @param error what those who wait are told
    */
   async close(error: NinepError): Promise<void> {
+    this.#closing = error;
     for (const [tag, call] of this.#calls) {
       if (call.forget === undefined) continue;
       call.forget();
       this.settle(tag, call, this.#rerror(tag, error));
     }
-    await this.#flushed();
+    // What is being written, say, has its answer soon.
+    if (this.#calls.size > 0) await soon(this.#idle.promise);
+    for (const [tag, call] of this.#calls) {
+      // A Tflush is answered along with what it waits for.
+      if (call.target === undefined) this.settle(tag, call, this.#rerror(tag, error));
+    }
+    await soon(this.#output.flushed());
     this.#end();
-  }
-
-  /** Waits until the client has been sent all that it is due, but not for as long as it likes. */
-  async #flushed(): Promise<void> {
-    let timer;
-    const late = new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE_MS));
-    await Promise.race([this.#output.flushed(), late]);
-    clearTimeout(timer);
   }
 
   #end(): void {
@@ -208,9 +189,7 @@ export class Session {
   #reset(): void {
     // First of all, so that whatever the files answer now goes nowhere.
     this.#calls.clear();
-    const fids = [...this.#fids.values()];
-    this.#fids.clear();
-    for (const { opened } of fids) {
+    for (const { opened } of this.#fids.takeAll()) {
       if (isOpenFile(opened)) this.#attempt(() => opened.file.close("hangup"));
     }
   }
@@ -239,6 +218,7 @@ export class Session {
   settle(tag: number, call: Call, answer: Message | undefined): void {
     if (this.#calls.get(tag) !== call) return;
     this.#calls.delete(tag);
+    if (this.#calls.size === call.flushes.length) this.#idle.resolve();
     if (answer !== undefined) this.#send(answer);
     for (const flush of call.flushes) {
       this.#calls.delete(flush);
@@ -247,7 +227,7 @@ export class Session {
   }
 
   /** What a request is answered with that is refused. */
-  refusal(tag: number, error: unknown): Message {
+  rerrorFor(tag: number, error: unknown): Message {
     if (error instanceof NinepError) return this.#rerror(tag, error);
     this.#options.log(`internal error: ${stackOf(error)}`);
     return this.#rerror(tag, new NinepError("Input/output error", Errno.EIO));
@@ -265,14 +245,15 @@ export class Session {
     try {
       if (this.#calls.has(tag)) throw new NinepError(`duplicate tag: ${tag} has not been answered`, Errno.EINVAL);
       if (this.#dialect === undefined) throw new NinepError("no version is agreed on: send Tversion", Errno.EINVAL);
-      this.#dispatch(message);
+      if (this.#closing !== undefined) throw this.#closing;
+      this.#dispatch(message, this.#dialect);
     } catch (error) {
       if (error instanceof FrameError) throw error;
-      this.#send(this.refusal(tag, error));
+      this.#send(this.rerrorFor(tag, error));
     }
   }
 
-  #dispatch(message: Message): void {
+  #dispatch(message: Message, dialect: Dialect): void {
     const { tag } = message;
     switch (message.type) {
       case "Tauth":
@@ -282,11 +263,11 @@ export class Session {
       case "Tflush":
         return this.#flush(tag, message.oldtag);
       case "Twalk":
-        return this.#send({ type: "Rwalk", tag, wqid: this.#walk(message) });
+        return this.#send({ type: "Rwalk", tag, wqid: this.#fids.walk(message.fid, message.newfid, message.wname) });
       case "Topen":
-        return this.#open(message);
+        return this.#open(message, dialect);
       case "Tcreate":
-        this.#fid(message.fid);
+        this.#fids.get(message.fid);
         throw refusal("permission");
       case "Tread":
         return this.#read(message);
@@ -295,13 +276,13 @@ export class Session {
       case "Tclunk":
         return this.#clunk(message);
       case "Tremove":
-        this.#fid(message.fid);
+        this.#fids.get(message.fid);
         this.#attempt(() => this.#forgetFid(message.fid));
         throw refusal("notPermitted");
       case "Tstat":
-        return this.#send({ type: "Rstat", tag, stat: nodeOf(this.#fid(message.fid)).stat });
+        return this.#send({ type: "Rstat", tag, stat: fileOf(this.#fids.get(message.fid)).stat });
       case "Twstat":
-        this.#fid(message.fid);
+        this.#fids.get(message.fid);
         if (!isHarmless(message.stat)) throw refusal("wstat");
         return this.#send({ type: "Rwstat", tag });
       default:
@@ -336,60 +317,20 @@ export class Session {
   #attach({ fid, afid, aname }: MessageOf<"Tattach">): Qid {
     if (afid !== NOFID) throw refusal("authentication");
     if (aname !== "" && aname !== "/") throw refusal("missing");
-    this.#newFid(fid, [this.#options.root]);
+    this.#fids.attach(fid, this.#options.root);
     return this.#options.root.stat.qid;
   }
 
-  #walk({ fid, newfid, wname }: MessageOf<"Twalk">): Qid[] {
-    const { path, opened } = this.#fid(fid);
-    if (opened !== undefined) throw new NinepError("cannot walk from a fid that is open", Errno.EINVAL);
-    if (wname.length > MAXWELEM) {
-      throw new NinepError(`a walk can take ${MAXWELEM} steps, not ${wname.length}`, Errno.EINVAL);
-    }
-    if (newfid !== fid && this.#fids.has(newfid)) throw refusal("fidInUse");
-    const way = [...path];
-    const qids: Qid[] = [];
-    try {
-      for (const name of wname) {
-        step(way, name);
-        qids.push(way[way.length - 1].stat.qid);
-      }
-    } catch (error) {
-      // As far as it went; but the first step has nothing else to tell.
-      if (qids.length === 0) throw error;
-      return qids;
-    }
-    if (newfid === fid) this.#fids.set(fid, { path: way, opened: undefined });
-    else this.#newFid(newfid, way);
-    return qids;
-  }
-
-  #newFid(number: number, path: Fid["path"]): void {
-    if (number === NOFID) throw refusal("badFid");
-    if (this.#fids.has(number)) throw refusal("fidInUse");
-    if (this.#fids.size >= this.#options.maxFids) {
-      throw new NinepError(`too many fids: a connection may have ${this.#options.maxFids}`, Errno.EMFILE);
-    }
-    this.#fids.set(number, { path, opened: undefined });
-  }
-
-  #fid(number: number): Fid {
+  #open({ tag, fid: number, mode }: MessageOf<"Topen">, dialect: Dialect): void {
     const fid = this.#fids.get(number);
-    if (fid === undefined) throw refusal("badFid");
-    return fid;
-  }
-
-  #open({ tag, fid: number, mode }: MessageOf<"Topen">): void {
-    const fid = this.#fid(number);
     if (fid.opened !== undefined) throw new NinepError("the fid is open already", Errno.EBADF);
     const access = mode & 3;
-    const node = nodeOf(fid);
+    const node = fileOf(fid);
     const answer = (): Message => ({ type: "Ropen", tag, qid: node.stat.qid, iounit: this.#iounit });
     if ("entries" in node) {
       if (access !== OREAD || (mode & OTRUNC) !== 0) throw refusal("isDirectory");
       if ((mode & ORCLOSE) !== 0) throw refusal("permission");
-      const entries = Array.from(node.entries.values(), ({ stat }) => encodeStat(stat, this.#dialect!));
-      fid.opened = { entries, offset: 0n, read: 0 };
+      fid.opened = new DirectoryReads(node, dialect);
       return this.#send(answer());
     }
     const truncates = (mode & OTRUNC) !== 0 && (node.stat.mode & 0o222) === 0;
@@ -397,7 +338,8 @@ export class Session {
     const how: OpenMode = {
       read: access !== OWRITE,
       write: access === OWRITE || access === ORDWR,
-      dialect: this.#dialect!,
+      dialect,
+      copied: fid.copied,
       iounit: this.#iounit,
     };
     const file = node.open(how);
@@ -410,7 +352,7 @@ export class Session {
     fid.opened = "opening";
     this.#finishOpening(fid, number, file, how).then(
       () => this.settle(tag, call, answer()),
-      (error) => this.settle(tag, call, this.refusal(tag, error)),
+      (error) => this.settle(tag, call, this.rerrorFor(tag, error)),
     );
   }
 
@@ -418,7 +360,7 @@ export class Session {
     try {
       const file = await opening;
       fid.opened = { file, how };
-      if (this.#fids.get(number) === fid) return;
+      if (this.#fids.has(number, fid)) return;
       // It was given up in the meantime.
       await file.close("hangup");
     } catch (error) {
@@ -429,11 +371,9 @@ export class Session {
   }
 
   #read({ tag, fid: number, offset, count }: MessageOf<"Tread">): void {
-    const { opened } = this.#fid(number);
+    const { opened } = this.#fids.get(number);
     const most = Math.min(count, this.#iounit);
-    if (isOpenDirectory(opened)) {
-      return this.#send({ type: "Rread", tag, data: readEntries(opened, offset, most) });
-    }
+    if (opened instanceof DirectoryReads) return this.#send({ type: "Rread", tag, data: opened.read(offset, most) });
     if (!isOpenFile(opened) || !opened.how.read) throw refusal("notOpen");
     const call = new ReadCall(tag, offset, most, opened.file, this);
     this.#calls.set(tag, call);
@@ -441,8 +381,8 @@ export class Session {
   }
 
   #writeFile({ tag, fid: number, offset, data }: MessageOf<"Twrite">): void {
-    const { opened } = this.#fid(number);
-    if (isOpenDirectory(opened)) throw refusal("isDirectory");
+    const { opened } = this.#fids.get(number);
+    if (opened instanceof DirectoryReads) throw refusal("isDirectory");
     if (!isOpenFile(opened) || !opened.how.write) throw refusal("notOpen");
     const call: Call = { flushes: [] };
     this.#calls.set(tag, call);
@@ -458,7 +398,7 @@ export class Session {
       offset,
       data,
       done: () => settle({ type: "Rwrite", tag, count: length }),
-      fail: (error) => settle(this.refusal(tag, error)),
+      fail: (error) => settle(this.rerrorFor(tag, error)),
     };
     this.#ask(request, () => opened.file.write(request));
   }
@@ -479,14 +419,13 @@ export class Session {
     this.#calls.set(tag, call);
     closing.then(
       () => this.settle(tag, call, { type: "Rclunk", tag }),
-      (error) => this.settle(tag, call, this.refusal(tag, error)),
+      (error) => this.settle(tag, call, this.rerrorFor(tag, error)),
     );
   }
 
   /** Lets go of a fid. Returns what is still to be waited for, if anything. */
   #forgetFid(number: number): Promise<void> | undefined {
-    const { opened } = this.#fid(number);
-    this.#fids.delete(number);
+    const { opened } = this.#fids.take(number);
     if (!isOpenFile(opened)) return undefined;
     return opened.file.close("clunk") ?? undefined;
   }
@@ -511,37 +450,6 @@ function agreeOn(version: string): Dialect | undefined {
   return Number(number) >= 2000 ? "9P2000" : undefined;
 }
 
-/** Takes one step of a walk. */
-function step(way: (File | Directory)[], name: string): void {
-  const here = way[way.length - 1];
-  if (!("entries" in here)) throw refusal("notDirectory");
-  if (name === "..") {
-    if (way.length > 1) way.pop();
-    return;
-  }
-  const next = here.entries.get(name);
-  if (next === undefined) throw refusal("missing");
-  way.push(next);
-}
-
-/** As many whole entries as there is room for. */
-function readEntries(directory: OpenedDirectory, offset: bigint, count: number): Uint8Array {
-  if (offset === 0n) Object.assign(directory, { offset, read: 0 });
-  else if (offset !== directory.offset) throw refusal("badOffset");
-  const taken: Uint8Array[] = [];
-  let bytes = 0;
-  for (let entry; (entry = directory.entries[directory.read]) !== undefined; directory.read++) {
-    if (bytes + entry.length > count) break;
-    taken.push(entry);
-    bytes += entry.length;
-  }
-  if (bytes === 0 && count > 0 && directory.read < directory.entries.length) {
-    throw new NinepError(`a read of ${count} bytes has no room for an entry of the directory`, Errno.EINVAL);
-  }
-  directory.offset += BigInt(bytes);
-  return concatenated(taken);
-}
-
 /** Whether a Twstat asks for no more than what a truncating open or an fsync of a mount sends: a length of 0, and times. */
 function isHarmless(stat: Fields<"Twstat">["stat"]): boolean {
   const { type, dev, qid, mode, length, name, uid, gid, muid, extension = "", n_uid, n_gid, n_muid } = stat;
@@ -553,22 +461,22 @@ function isHarmless(stat: Fields<"Twstat">["stat"]): boolean {
     [name, uid, gid, muid, extension].every((text) => text === "");
 }
 
-function nodeOf({ path }: Fid): File | Directory {
-  return path[path.length - 1];
-}
-
 function isOpenFile(opened: Fid["opened"]): opened is OpenedFile {
   return typeof opened === "object" && "file" in opened;
-}
-
-function isOpenDirectory(opened: Fid["opened"]): opened is OpenedDirectory {
-  return typeof opened === "object" && "entries" in opened;
 }
 
 function isDisconnection(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionReset || error instanceof Deno.errors.BrokenPipe ||
     error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted ||
     error instanceof Deno.errors.ConnectionAborted || error instanceof Deno.errors.TimedOut;
+}
+
+/** Waits for what may never come, but not long. */
+async function soon(promise: Promise<void>): Promise<void> {
+  let timer;
+  const late = new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE_MS));
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
 }
 
 function stackOf(error: unknown): string {

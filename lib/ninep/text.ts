@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { DMDIR, type Message, type Qid, QTDIR, type Stat } from "./message.ts";
+import { DMDIR, type Message, type Qid, QTDIR } from "./message.ts";
 
 /** How many bytes of data are shown. */
 const MOST_DATA = 200;
@@ -38,7 +38,7 @@ function formatFields(fields: object): string {
 function formatValue(name: string, value: number | bigint | string | Uint8Array | object): string {
   switch (typeof value) {
     case "number":
-      return name === "mode" ? formatMode(value) : String(value);
+      return name === "mode" || name === "perm" ? formatMode(value) : String(value);
     case "bigint":
       return String(value);
     case "string":
@@ -46,7 +46,11 @@ function formatValue(name: string, value: number | bigint | string | Uint8Array 
   }
   if (value instanceof Uint8Array) return formatData(value);
   if (Array.isArray(value)) return `[${value.map((element) => formatValue("", element)).join(" ")}]`;
-  return "path" in value ? formatQid(value as Qid) : `{${formatFields(value as Stat)}}`;
+  return isQid(value) ? formatQid(value) : `{${formatFields(value)}}`;
+}
+
+function isQid(value: object): value is Qid {
+  return "path" in value;
 }
 
 function formatQid({ path, version, type }: Qid): string {

@@ -14,7 +14,7 @@
 import type { Bus } from "../bus.ts";
 import { concatenated } from "../bytes.ts";
 import type { BusEvent } from "../event.ts";
-import { base64JsonOf, fromBase64, jsonOf, payloadOfJson, textOf } from "../format.ts";
+import { base64JsonOf, fromBase64, jsonOf, parseJson, payloadOfJson, textOf } from "../format.ts";
 import { Errno, NinepError, refusal } from "./error.ts";
 import type { Directory, File, OpenFile, OpenMode } from "./file.ts";
 import { DMDIR, QTDIR, QTFILE, type Stat } from "./message.ts";
@@ -52,7 +52,10 @@ const JSON_LINES: EventFormat = {
   check() {},
 };
 
-/** Shows an event once, however many fids read it; and however long they take for it, there is one copy. */
+/**
+ * Shows an event once, however many fids read it; and however long they take for it, there is one copy. That is so where a bus
+ * gives all who subscribe the same event, as `mem:` does.
+ */
 function once(record: (event: BusEvent) => Uint8Array): (event: BusEvent) => Uint8Array {
   const records = new WeakMap<BusEvent, Uint8Array>();
   return (event) => {
@@ -159,7 +162,7 @@ function parseJsonLine(line: Uint8Array): Publication {
     'a line of pub.json is {"topic": ..., "payload": ...}, or has "payload_base64" in place of "payload"';
   let said: unknown;
   try {
-    said = JSON.parse(textIn(line, "the line"));
+    said = parseJson(textIn(line, "the line"));
   } catch (error) {
     if (error instanceof NinepError) throw error;
     throw new NinepError(`this is not JSON: ${expected}`, Errno.EINVAL);

@@ -10,7 +10,7 @@ const ignore = !has("go");
 if (ignore) console.error("there is no go on this machine: what is written in it is not tried as a client");
 
 Deno.test({
-  name: "a loop in Go reads what matches its filter, over a unix socket and over TCP",
+  name: "a loop in Go reads what matches its filter, over a unix socket and over TCP, by reads and by lines",
   ignore,
   fn: async () => {
     using directory = temporaryDirectory();
@@ -20,10 +20,11 @@ Deno.test({
     const { success, stderr } = await within(build.output(), "the end of go build", 300_000);
     assert(success, new TextDecoder().decode(stderr));
 
-    for (const listen of [`unix:${directory.path}/s`, "tcp:127.0.0.1:0"]) {
+    const ways = [[`unix:${directory.path}/s`], ["tcp:127.0.0.1:0"], [`unix:${directory.path}/s`, "lines"]] as const;
+    for (const [listen, ...words] of ways) {
       await using server = new Running([...OLLIE, "serve9p", "--listen", listen]);
       const [, address = ""] = /listening on (.*)$/.exec(await server.stderr.next() ?? "") ?? [];
-      await using follow = new Running([program, address, "color session.>", "3"]);
+      await using follow = new Running([program, address, "color session.>", "3", ...words]);
       await using client = await NinepClient.connect(address);
       await until("the subscription", async () => {
         await using stats = await client.open("stats", "read");

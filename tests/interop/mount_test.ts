@@ -39,6 +39,12 @@ const script = (port: string, version: string) => `
   (sleep 1; head -c 100000 /dev/zero | tr '\\0' x | sed 's/^/long /' > /mnt/pub) &
   timeout 5 dd if=/mnt/event bs=10000 count=11 2>/dev/null | wc -c; wait
 
+  echo "== buffers longer than a message"
+  for size in 65536 131072 262144; do
+    (sleep 1; echo 'long a payload that is longer than what a message has besides' > /mnt/pub) &
+    timeout 5 dd if=/mnt/event bs=$size count=1 2>/dev/null; wait
+  done
+
   echo "== without a newline"
   (sleep 1; printf 'color blue' > /mnt/pub) &
   timeout 5 head -n 1 /mnt/event; wait
@@ -83,6 +89,10 @@ Deno.test({
       assert.equal(sections["filter"], "status 0\nnumber one\nnumber two\nstatus 130\n");
       assert.equal(sections["one event a read"], "n 1\nn 2\n");
       assert.equal(sections["a long event"], `${"long ".length + 100_000 + 1}\n`);
+      assert.equal(
+        sections["buffers longer than a message"],
+        "long a payload that is longer than what a message has besides\n".repeat(3),
+      );
       assert.equal(sections["without a newline"], "color blue\n");
       assert.equal(sections["json"], '"topic":"n","payload":5}\n');
       assert.match(sections["stats"], /^subscriptions 0\nevents_published \d+\n$/);

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  decodeMessage,
-  decodeStats,
-  type Dialect,
-  encodeMessage,
-  encodeStat,
-  FrameError,
-  MESSAGES,
-} from "../../lib/ninep/message.ts";
+import { decodeMessage, decodeStats, encodeMessage, encodeStat } from "../../lib/ninep/codec.ts";
+import { type Dialect, FrameError, MESSAGES } from "../../lib/ninep/message.ts";
 import { formatMessage } from "../../lib/ninep/text.ts";
 import { anyMessage } from "./arbitrary.ts";
 

@@ -21,16 +21,8 @@ import { type Bus, DirectoryBus, MemoryBus } from "../../mod.ts";
 import { connectTo } from "../../lib/ninep/address.ts";
 import { FrameReader } from "../../lib/ninep/frames.ts";
 import { listenAt } from "../../lib/ninep/listen.ts";
-import {
-  decodeMessage,
-  type Dialect,
-  encodeMessage,
-  type Message,
-  type MessageName,
-  MESSAGES,
-  NOFID,
-  NOTAG,
-} from "../../lib/ninep/message.ts";
+import { decodeMessage, encodeMessage } from "../../lib/ninep/codec.ts";
+import { type Dialect, type Message, type MessageName, MESSAGES, NOFID, NOTAG } from "../../lib/ninep/message.ts";
 import { NinepServer, type NinepServerOptions } from "../../lib/ninep/server.ts";
 import { formatMessage } from "../../lib/ninep/text.ts";
 import { EventTree } from "../../lib/ninep/tree.ts";

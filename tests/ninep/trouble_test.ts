@@ -271,7 +271,7 @@ Deno.test("9P: no event of the old filter is read after the new one was written,
   for (let turns = 0; turns < 10; turns++) {
     await using bus = new MemoryBus();
     const counters = { subscriptions: 0, published: 0, delivered: 0, begunBytes: 0 };
-    const how = { read: true, write: true, dialect: "9P2000", iounit: 100 } as const;
+    const how = { read: true, write: true, dialect: "9P2000", iounit: 100, copied: false } as const;
     const stream = await EventStream.open(bus, { record: textOf, check() {} }, how, counters);
     const answers: string[] = [];
     stream.read({

@@ -114,6 +114,8 @@ export class Hints {
 
   /** Ends the run once the event loop has come round often enough without a hint, unless one may have been dropped by then. */
   #awaitIdle(turns: number): void {
+    // A timer that is cleared in the turn in which it is due may fire all the same.
+    if (this.#closed) return;
     if (turns === IDLE_TURNS) {
       this.#idleTimer = undefined;
       if (this.#listingRun < SHORTEST_QUEUE) this.#listingRun = 0;

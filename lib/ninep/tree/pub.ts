@@ -15,11 +15,10 @@ import { asNinepError } from "./refusal.ts";
 const NEWLINE = 10;
 /** The longest line, in bytes: 64 MiB, and some more for what is around the payload. */
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
+/** How long all lines may be together that have no newline yet, of all who publish. */
+const MAX_BEGUN_BYTES = 256 * 1024 * 1024;
 /** How many events may be published before somebody who opened the file to read, too, has read of the first. */
 const MAX_UNREAD = 65_536;
-
-/** The same for all lines that have been begun, of all who publish. */
-const MAX_BEGUN_BYTES = 256 * 1024 * 1024;
 /** How long one who publishes much may keep everybody waiting, in milliseconds. */
 const TURN_MS = 5;
 
@@ -71,11 +70,14 @@ export class LinePublisher implements OpenFile {
       }
       publications = this.#linesWith(request.data).map((line) => this.#publication(line));
     } catch (error) {
-      // Whoever was refused will not go on where the refused write ended.
+      // Whoever was refused will not go on where the refused write ended. The same goes for what fails below.
       this.#takeBegun();
       return request.fail(error);
     }
-    this.#publish(publications).then(() => request.done(), (error) => request.fail(error));
+    this.#publish(publications).then(() => request.done(), (error) => {
+      this.#takeBegun();
+      request.fail(error);
+    });
   }
 
   flush(request: ReadRequest): void {
@@ -96,8 +98,12 @@ export class LinePublisher implements OpenFile {
     const lines: Uint8Array[] = [];
     let start = 0;
     for (let end; (end = data.indexOf(NEWLINE, start)) >= 0; start = end + 1) {
-      this.#begin(data.subarray(start, end));
-      lines.push(this.#takeBegun());
+      if (this.#begunBytes > 0) {
+        this.#begin(data.subarray(start, end));
+        lines.push(this.#takeBegun());
+      } else {
+        lines.push(data.slice(start, end));
+      }
     }
     this.#begin(data.subarray(start));
     return lines;

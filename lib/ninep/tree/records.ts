@@ -15,6 +15,9 @@ interface ShortAnswer {
   readonly longest: boolean;
 }
 
+/** The longest read of a mount through 9pfuse. */
+const FUSE_IOUNIT = 8192;
+
 /** One for all: even an empty array takes two hundred bytes. */
 const NOTHING: Uint8Array = new Uint8Array(0);
 
@@ -73,16 +76,22 @@ export class RecordReads {
   /**
    * Whether a read only asks for what the one before it lacked.
    *
-   * Linux's mount answers a program's read(2) with as many Treads as it takes to fill its buffer, and gives the program nothing
-   * until one of them brings nothing. So after an answer that was short, the Tread that goes on where it ended, and asks for
-   * exactly what it lacked, is answered with 0 bytes: the program then has its event at once, one for each read(2). What a
-   * program lacks shows in the count, but for a buffer longer than a message; whoever speaks 9P2000.u is such a mount.
+   * Linux's mount answers a program's read(2) with as many Treads as it takes to fill the program's buffer, and gives the program
+   * nothing until one of them brings nothing. So after an answer that was short, a Tread that goes on where it ended, and asks
+   * for what it lacked, is answered with 0 bytes: the program then has its event at once, one for each read(2). Others would
+   * take 0 bytes for the end, so this is for fids that were opened as a mount opens them.
+   *
+   * What the program lacks shows in the count, but for a buffer longer than a message: then the count is what is left of the
+   * buffer, or as long as a read can be. In that last case the Tread may also be the next read(2) of another kind of mount,
+   * plan9port's 9pfuse, which needs no such answer; it speaks 9P2000, and in short messages.
    */
   #completes({ offset, count }: ReadRequest): boolean {
     const last = this.#last;
     this.#last = undefined;
-    return last !== undefined && offset === last.end &&
-      (count === last.lacking || (this.#how.dialect === "9P2000.u" && last.longest && count === this.#how.iounit));
+    const { copied, dialect, iounit } = this.#how;
+    if (last === undefined || !copied || offset !== last.end) return false;
+    if (count === last.lacking) return true;
+    return last.longest && count > last.lacking && (count < iounit || dialect === "9P2000.u" || iounit > FUSE_IOUNIT);
   }
 
   /**
