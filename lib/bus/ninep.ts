@@ -3,7 +3,15 @@
  *
  * @module
  */
-import { type Bus, BusError, type Position, type Published, type SubscribeOptions, type Subscription } from "../bus.ts";
+import {
+  type Bus,
+  BusError,
+  type Position,
+  type Published,
+  type SubscribeOptions,
+  type Subscription,
+  UnreadableEventError,
+} from "../bus.ts";
 import { concatenated } from "../bytes.ts";
 import { type BusEvent, checkTopic } from "../event.ts";
 import { filterList } from "../filter.ts";
@@ -11,11 +19,19 @@ import { base64, fromBase64 } from "../format.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
 import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
+import { UNREADABLE } from "../ninep/tree/refusal.ts";
 import { Queue } from "../queue.ts";
 import { PulledSubscription } from "./subscription.ts";
 
-/** How many reads of a subscription wait at the server: enough that it need not wait for the next one to come. */
+/**
+ * How many reads of a subscription wait at the server: enough that it need not wait for the next one to come. A connection
+ * can have 65,535 requests under way, so where there are many subscriptions each has to do with fewer.
+ */
 const READS = 16;
+const FEW_READS = 2;
+const MANY_SUBSCRIPTIONS = 1000;
+/** The longest line that a server may send, in bytes. */
+const MAX_LINE_BYTES = 256 * 1024 * 1024;
 /** How many bytes of events may wait for a subscriber, before the server is asked for no more, and what one takes besides. */
 const MAX_AHEAD_BYTES = 1024 * 1024;
 const EVENT_BYTES = 256;
@@ -33,7 +49,7 @@ export class NinepBus implements Bus {
   readonly #address: string;
   readonly #subscriptions = new Set<NinepSubscription>();
   #connection: Promise<Connection> | undefined;
-  #closed = false;
+  readonly #closed = new AbortController();
   /** Resolves when what was published before has been. */
   #publishing: Promise<unknown> = Promise.resolve();
 
@@ -89,6 +105,7 @@ export class NinepBus implements Bus {
       request,
       position: positionOf(from),
       signal,
+      reads: this.#subscriptions.size < MANY_SUBSCRIPTIONS ? READS : FEW_READS,
       address: this.#address,
       open: async () => (await this.#connected()).client.open("event.json", "readwrite"),
       asBusError: (error) => this.#asBusError(error),
@@ -102,7 +119,7 @@ export class NinepBus implements Bus {
 
   /** Ends every subscription, and the connection. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closed = true;
+    this.#closed.abort(new BusError(`the bus at ${this.#address} was closed`));
     for (const subscription of this.#subscriptions) subscription.end();
     const connection = await this.#connection?.catch(() => undefined);
     await connection?.client[Symbol.asyncDispose]();
@@ -110,12 +127,12 @@ export class NinepBus implements Bus {
 
   /** The connection, which is made anew if there is none, or if it has ended. */
   async #connected(): Promise<Connection> {
-    const connecting = this.#connection ??= connectionTo(this.#address);
+    this.#closed.signal.throwIfAborted();
+    const connecting = this.#connection ??= connectionTo(this.#address, this.#closed.signal);
     const connection = await connecting.catch((error) => {
       if (this.#connection === connecting) this.#connection = undefined;
       throw error;
     });
-    if (this.#closed) throw new BusError(`the bus at ${this.#address} was closed`);
     if (!connection.client.ended) return connection;
     if (this.#connection === connecting) this.#connection = undefined;
     return await this.#connected();
@@ -132,7 +149,6 @@ export class NinepBus implements Bus {
   }
 
   async #publishLine(line: Uint8Array): Promise<Published> {
-    if (this.#closed) throw new BusError(`the bus at ${this.#address} was closed`);
     const refused = new AbortController();
     try {
       const pub = await this.#pub();
@@ -150,6 +166,9 @@ export class NinepBus implements Bus {
 
   #asBusError(error: unknown): unknown {
     if (!(error instanceof NinepError)) return error;
+    if (error.message.startsWith(UNREADABLE)) {
+      return new UnreadableEventError(`${this.#address}: ${error.message.slice(UNREADABLE.length)}`, { cause: error });
+    }
     return new BusError(`${this.#address}: ${error.message}`, { cause: error });
   }
 }
@@ -160,8 +179,8 @@ interface Connection {
   pub: Promise<RemoteFile> | undefined;
 }
 
-async function connectionTo(address: string): Promise<Connection> {
-  return { client: await NinepClient.connect(address), pub: undefined };
+async function connectionTo(address: string, signal: AbortSignal): Promise<Connection> {
+  return { client: await NinepClient.connect(address, signal), pub: undefined };
 }
 
 /** What a line of JSON says that a server sent, if it is what such a line must say. */
@@ -194,7 +213,8 @@ function payloadOf(text: string, address: string): Uint8Array {
 function beginningOf(from: NonNullable<SubscribeOptions["from"]>): string[] {
   if (from === "now") return [];
   if (from === "start") return ["replay=all"];
-  return ["after" in from ? `after=${from.after}` : `replay=${from.last}`];
+  if ("last" in from) return [`replay=${from.last}`];
+  return [`after=${/[\s"]/.test(from.after) ? JSON.stringify(from.after) : from.after}`];
 }
 
 /** The place where a subscription begins, as far as whoever asks for it knows it. */
@@ -212,6 +232,8 @@ interface NinepSubscriptionOptions {
   readonly position: Position | undefined;
   /** Ends it. */
   readonly signal: AbortSignal | undefined;
+  /** How many reads wait at the server. */
+  readonly reads: number;
   /** Where the server is. */
   readonly address: string;
   /** Opens `event.json`. */
@@ -224,13 +246,15 @@ interface NinepSubscriptionOptions {
 
 class NinepSubscription extends PulledSubscription {
   readonly #options: NinepSubscriptionOptions;
-  readonly #ahead = new Queue<BusEvent>();
+  /** What has come and has not been taken; an event that cannot be read has its place among the others. */
+  readonly #ahead = new Queue<BusEvent | UnreadableEventError>();
   #aheadBytes = 0;
   #hasRoom = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #over = false;
   /** The pieces of an event that was longer than a read. */
   #begun: Uint8Array[] = [];
+  #begunBytes = 0;
 
   constructor(options: NinepSubscriptionOptions) {
     super(options.signal);
@@ -239,28 +263,33 @@ class NinepSubscription extends PulledSubscription {
 
   /** Opens the file, asks for the events, and reads them until the subscription is over. */
   async follow(): Promise<void> {
-    const { request, position, open, asBusError } = this.#options;
+    const { open, asBusError } = this.#options;
     try {
       await using file = await open();
-      const bytes = utf8.encode(request);
-      if (bytes.length > file.iounit) {
-        throw new BusError(`the filters are ${bytes.length} bytes long: this server takes ${file.iounit}`);
-      }
-      await file.write(bytes);
-      // A read of nothing is answered once no event can be missed any more.
-      await file.read({ count: 0 });
-      this.begun(position);
-      const reads = Array.from({ length: READS }, () => this.#readAll(file));
       try {
+        await this.#begin(file);
+        const reads = Array.from({ length: this.#options.reads }, () => this.#readAll(file));
+        // When the file is closed, the reads that wait end, with an error that says nothing new.
+        for (const reading of reads) reading.catch(() => {});
         await Promise.race([Promise.all(reads), this.#ended.promise]);
-      } finally {
-        this.#over = true;
-        // The file is closed now, which ends the reads that wait.
-        Promise.allSettled(reads);
+      } catch (error) {
+        // Told before the file is closed: the server may take its time for that.
+        this.fail(asBusError(error));
       }
     } catch (error) {
       this.fail(asBusError(error));
     }
+  }
+
+  async #begin(file: RemoteFile): Promise<void> {
+    const request = utf8.encode(this.#options.request);
+    if (request.length > file.iounit) {
+      throw new BusError(`the filters are ${request.length} bytes long: this server takes ${file.iounit}`);
+    }
+    await file.write(request);
+    // A read of nothing is answered once no event can be missed any more.
+    await file.read({ count: 0 });
+    this.begun(this.#options.position);
   }
 
   async #readAll(file: RemoteFile): Promise<void> {
@@ -269,34 +298,53 @@ class NinepSubscription extends PulledSubscription {
         await this.#hasRoom.promise;
         continue;
       }
-      const data = await file.read();
-      if (data.length === 0) throw new BusError("the server has no more events");
-      this.#receive(data);
+      try {
+        this.#receive(await file.read());
+      } catch (error) {
+        const failure = this.#options.asBusError(error);
+        if (failure instanceof UnreadableEventError) {
+          this.#put(failure, 0);
+          continue;
+        }
+        // At once: what other reads may still bring comes after a gap.
+        this.#over = true;
+        throw failure;
+      }
     }
   }
 
   #receive(data: Uint8Array): void {
+    if (this.#over) return;
+    const { address } = this.#options;
+    if (data.length === 0) throw new BusError(`${address} has no more events`);
     this.#begun.push(data);
+    this.#begunBytes += data.length;
+    if (this.#begunBytes > MAX_LINE_BYTES) throw new BusError(`${address} sent a line that does not end: it is no bus`);
     if (data.at(-1) !== NEWLINE) return;
     const line = concatenated(this.#begun);
     this.#begun = [];
-    const { address } = this.#options;
+    this.#begunBytes = 0;
     const { id, time, topic, payload_base64 } = recordOf(line, ["id", "time", "topic", "payload_base64"], address);
     const payload = payloadOf(payload_base64, address);
-    this.#aheadBytes += payload.length + EVENT_BYTES;
-    this.#ahead.push({ id, time, topic, payload });
+    this.#put({ id, time, topic, payload }, payload.length);
+  }
+
+  #put(arrived: BusEvent | UnreadableEventError, bytes: number): void {
+    this.#aheadBytes += bytes + EVENT_BYTES;
+    this.#ahead.push(arrived);
     this.wake();
   }
 
   protected take(): BusEvent | undefined {
-    const event = this.#ahead.shift();
-    if (event === undefined) return undefined;
-    this.#aheadBytes -= event.payload.length + EVENT_BYTES;
+    const next = this.#ahead.shift();
+    if (next === undefined) return undefined;
+    this.#aheadBytes -= (next instanceof Error ? 0 : next.payload.length) + EVENT_BYTES;
     if (this.#aheadBytes <= MAX_AHEAD_BYTES) {
       this.#hasRoom.resolve();
       this.#hasRoom = Promise.withResolvers();
     }
-    return event;
+    if (next instanceof Error) throw next;
+    return next;
   }
 
   protected release(): void {

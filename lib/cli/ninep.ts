@@ -4,12 +4,12 @@
  * @module
  */
 import { BusError } from "../bus.ts";
-import { writeAllSync } from "../bytes.ts";
 import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
 import { DMDIR, type Stat } from "../ninep/message.ts";
 import { checkOperands, type Command, CommandError, HELP_OPTION, nearest, parseArgs, UsageError } from "./args.ts";
 import { inputLines, inputPieces, readInput } from "./input.ts";
+import { print } from "./output.ts";
 import { keepPermissions } from "./permissions.ts";
 
 const options = {
@@ -63,7 +63,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     await using file = await client.open(path, "readwrite");
     const lines = inputLines();
     for (;;) {
-      print(await interruptible((signal) => file.read({ signal })));
+      await print(await interruptible((signal) => file.read({ signal })));
       const { value: line, done } = await lines.next();
       if (done) return;
       await ask(file, line);
@@ -77,7 +77,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   ls: async (client, path) => {
     const stat = await client.stat(path);
     const stats = (stat.mode & DMDIR) === 0 ? [stat] : await client.list(path);
-    for (const { name, mode } of stats) print(`${name}${(mode & DMDIR) === 0 ? "" : "/"}\n`);
+    for (const { name, mode } of stats) await print(`${name}${(mode & DMDIR) === 0 ? "" : "/"}\n`);
   },
   stat: async (client, path) => print(`${describe(await client.stat(path))}\n`),
 };
@@ -156,14 +156,10 @@ async function printAll(file: RemoteFile): Promise<void> {
     for (let offset = 0n;;) {
       const data = await file.read({ offset, signal });
       if (data.length === 0) return;
-      print(data);
+      await print(data);
       offset += BigInt(data.length);
     }
   });
-}
-
-function print(content: Uint8Array | string): void {
-  writeAllSync(Deno.stdout, content);
 }
 
 /** The attributes on a line, as `ls -l` has them. */

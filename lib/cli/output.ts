@@ -79,6 +79,19 @@ export class Output {
   }
 }
 
+/**
+ * Writes something at once.
+ *
+ * @param content bytes, or text that is written as UTF-8
+ * @throws {Deno.errors.BrokenPipe} if nobody reads any more
+ * @throws {CommandError} if it cannot be written
+ */
+export async function print(content: Uint8Array | string): Promise<void> {
+  const output = new Output(() => {});
+  await output.add(typeof content === "string" ? new TextEncoder().encode(content) : content);
+  await output.flush();
+}
+
 /** Writes as much as there is room for, once there is any: whoever shares the pipe may have set it not to wait by itself. */
 async function writeSome(bytes: Uint8Array): Promise<number> {
   for (;;) {

@@ -66,6 +66,10 @@ export async function run(args: readonly string[]): Promise<number> {
   const [bus = "mem:"] = operands;
   if (values.listen.length === 0) throw new UsageError("say where to listen: --listen unix:PATH or tcp:HOST:PORT");
   const addresses = values.listen.map(parseListen);
+  const { scheme } = parseAddress(bus);
+  if (scheme === "9p" && addresses.map(formatNinepAddress).includes(formatNinepAddress(parseNinepAddress(bus)))) {
+    throw new UsageError(`${bus} cannot be both what is served and where to listen`);
+  }
   const mode = parseMode(values.mode ?? "600");
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");

@@ -42,6 +42,7 @@ interface Pending {
 
 const MESSAGE_BYTES = 1024 * 1024;
 const ROOT = 0;
+const SPARE_TAGS = 4096;
 const MODES: Readonly<Record<OpenFor, number>> = {
   read: OREAD,
   write: OWRITE,
@@ -77,6 +78,7 @@ export class NinepClient implements AsyncDisposable {
    * Connects, and attaches to the root of what the server serves.
    *
    * @param address `unix:PATH` or `tcp:HOST:PORT`
+   * @param signal ends the connection, even before the server has answered at all
    * @throws {BusError} if nobody answers there, or it is no 9P server
    *
    * @example
@@ -91,10 +93,12 @@ export class NinepClient implements AsyncDisposable {
    * }
    * ```
    */
-  static async connect(address: string | NinepAddress): Promise<NinepClient> {
+  static async connect(address: string | NinepAddress, signal?: AbortSignal): Promise<NinepClient> {
     const parsed = typeof address === "string" ? parseNinepAddress(address) : address;
     const client = new NinepClient(await connectTo(parsed), formatNinepAddress(parsed));
     client.#reading = client.#read();
+    if (signal?.aborted) client.#end(undefined);
+    else signal?.addEventListener("abort", () => client.#end(undefined), { once: true });
     try {
       const { msize, version } = await client.#call("Tversion", { msize: MESSAGE_BYTES, version: "9P2000" });
       if (version !== "9P2000") {
@@ -206,7 +210,7 @@ export class NinepClient implements AsyncDisposable {
    */
   async #call<Name extends Request>(type: Name, fields: Fields<Name>, signal?: AbortSignal): Promise<ReplyTo<Name>> {
     signal?.throwIfAborted();
-    const tag = type === "Tversion" ? NOTAG : this.#freeTag();
+    const tag = type === "Tversion" ? NOTAG : this.#freeTag(type);
     const abort = () => this.#flush(tag, signal?.reason);
     // A type and its fields make a message, which TypeScript cannot put together for a type that it is not told.
     const replied = this.#send(tag, { type, tag, ...fields } as MessageOf<Name> & Message);
@@ -214,7 +218,7 @@ export class NinepClient implements AsyncDisposable {
     try {
       const reply = await replied;
       if (reply.type === "Rerror") throw new NinepError(reply.ename, reply.errno ?? 0);
-      if (reply.type.slice(1) !== type.slice(1)) throw this.#end(`it answered ${type} with ${reply.type}`);
+      if (reply.type !== `R${type.slice(1)}`) throw this.#end(`it answered ${type} with ${reply.type}`);
       // The line before has made sure of that.
       return reply as ReplyTo<Name>;
     } finally {
@@ -241,18 +245,23 @@ export class NinepClient implements AsyncDisposable {
       await this.#call("Tflush", { oldtag: tag });
     } catch {
       // The connection has ended, and whoever waits has been told.
+      return;
     }
     this.#pending.delete(tag);
     if (!pending.answered) pending.reject(reason);
   }
 
-  #freeTag(): number {
-    for (let tries = 0; tries < NOTAG; tries++) {
+  #freeTag(type: Request): number {
+    // What makes others free must always be possible.
+    const most = type === "Tflush" || type === "Tclunk" ? NOTAG : NOTAG - SPARE_TAGS;
+    if (this.#pending.size >= most) {
+      throw new BusError(`${most} requests wait for ${this.#where}, which is as many as there may be`);
+    }
+    for (;;) {
       const tag = this.#nextTag;
       this.#nextTag = (tag + 1) % NOTAG;
       if (!this.#pending.has(tag)) return tag;
     }
-    throw new BusError(`${NOTAG} requests wait for ${this.#where}, which is as many as there may be`);
   }
 
   async #read(): Promise<void> {
@@ -330,7 +339,10 @@ export class RemoteFile implements AsyncDisposable {
    * @throws {NinepError} if the server refuses
    */
   async read({ offset = 0n, count = this.iounit, signal }: RemoteReadOptions = {}): Promise<Uint8Array> {
-    return (await this.#call("Tread", { offset, count: Math.min(count, this.iounit) }, signal)).data;
+    const most = Math.min(count, this.iounit);
+    const { data } = await this.#call("Tread", { offset, count: most }, signal);
+    if (data.length > most) throw new BusError(`the server sent ${data.length} bytes where ${most} were asked for`);
+    return data;
   }
 
   /**

@@ -51,29 +51,33 @@ async function listenAtPath(path: string, mode: number): Promise<Listening> {
   if (new TextEncoder().encode(path).length > MAX_SOCKET_PATH_BYTES) {
     throw new BusError(`cannot listen at unix:${path}: the path of a socket may have ${MAX_SOCKET_PATH_BYTES} bytes`);
   }
-  const stale = await isStale(path);
+  const stale = await staleInode(path);
   const { listener, inode } = listenPrivately(path, mode, stale);
   return {
     address: { transport: "unix", path },
     accept: () => acceptFrom(listener),
     [Symbol.dispose]: () => {
       listener.close();
-      // Somebody else's, which has taken its place, stays.
-      if (unlessMissing(() => Deno.lstatSync(path))?.ino === inode) Deno.removeSync(path);
+      try {
+        // Somebody else's, which has taken its place, stays.
+        if (unlessMissing(() => Deno.lstatSync(path))?.ino === inode) Deno.removeSync(path);
+      } catch {
+        // It may not be removed any more: then the next server will find that it is nobody's.
+      }
     },
   };
 }
 
-/** Whether there is what a server has left behind; a server that is there, and what is no socket, is refused. */
-async function isStale(path: string): Promise<boolean> {
+/** What a server has left behind, if anything; a server that is there, and what is no socket, is refused. */
+async function staleInode(path: string): Promise<number | null | undefined> {
   const there = unlessMissing(() => Deno.lstatSync(path));
-  if (there === undefined) return false;
+  if (there === undefined) return undefined;
   if (!there.isSocket) throw new BusError(`cannot listen at unix:${path}: there is something else than a socket`);
   try {
     (await Deno.connect({ transport: "unix", path })).close();
   } catch (error) {
-    if (error instanceof Deno.errors.ConnectionRefused) return true;
-    if (error instanceof Deno.errors.NotFound) return false;
+    if (error instanceof Deno.errors.ConnectionRefused) return there.ino;
+    if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
   throw taken(path);
@@ -85,13 +89,12 @@ function taken(path: string): BusError {
 
 /**
  * Makes the socket where nobody else can reach it, and puts it in its place when its mode is right: at no moment can anybody
- * connect whom the mode does not let. A socket that was left behind is replaced in one step; where there was none, one that has
- * come meanwhile is not.
+ * connect whom the mode does not let. One that was left behind is put away first, and one that has come meanwhile is not.
  */
 function listenPrivately(
   path: string,
   mode: number,
-  stale: boolean,
+  stale: number | null | undefined,
 ): { listener: Deno.Listener; inode: number | null } {
   const slash = path.lastIndexOf("/");
   const directory = `${path.slice(0, slash + 1)}.${crypto.randomUUID().slice(0, 4)}`;
@@ -102,8 +105,8 @@ function listenPrivately(
     try {
       Deno.chmodSync(socket, mode);
       const inode = Deno.lstatSync(socket).ino;
-      if (stale) Deno.renameSync(socket, path);
-      else Deno.linkSync(socket, path);
+      if (stale !== undefined) putAway(path, `${directory}/stale`, stale);
+      Deno.linkSync(socket, path);
       return { listener, inode };
     } catch (error) {
       listener.close();
@@ -113,6 +116,15 @@ function listenPrivately(
   } finally {
     Deno.removeSync(directory, { recursive: true });
   }
+}
+
+/** Puts away what was found to be left behind, if that is what is still there. */
+function putAway(path: string, away: string, stale: number | null): void {
+  Deno.renameSync(path, away);
+  if (Deno.lstatSync(away).ino === stale) return;
+  // Another server has been as quick: what is there now is its socket.
+  Deno.linkSync(away, path);
+  throw taken(path);
 }
 
 async function acceptFrom<Connection extends Deno.Conn>(

@@ -3,10 +3,13 @@
  *
  * @module
  */
-import { BusError, SlowConsumerError } from "../../bus.ts";
+import { BusError, SlowConsumerError, UnreadableEventError } from "../../bus.ts";
 import { TopicError } from "../../event.ts";
 import { FilterError } from "../../filter.ts";
 import { Errno, NinepError } from "../error.ts";
+
+/** What the text begins with where one event cannot be read, and the next read brings the one after it. */
+export const UNREADABLE = "unreadable event: ";
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -36,6 +39,9 @@ export function asNinepError(error: unknown): unknown {
     return new NinepError(error.message, Errno.EINVAL, { cause: error });
   }
   if (error instanceof SlowConsumerError) return new NinepError(error.message, Errno.ENOBUFS, { cause: error });
+  if (error instanceof UnreadableEventError) {
+    return new NinepError(`${UNREADABLE}${error.message}`, Errno.EIO, { cause: error });
+  }
   if (error instanceof BusError) return new NinepError(error.message, Errno.EIO, { cause: error });
   return error;
 }

@@ -23,12 +23,15 @@ export const EVERY_EVENT: EventRequest = { filters: [">"], from: "now", base64: 
 /** How much may be asked for at once. */
 const MAX_CHARACTERS = 64 * 1024;
 
+/** Words are what stands between white space, but for an id in quotes. */
+const WORDS = /after="(?:[^"\\]|\\.)*"(?!\S)|\S+/gs;
+
 /** An option is a word of this form; a filter could be, too, but is then worth an error. */
 const OPTION = /^(replay|after|payload)=(.*)$/s;
 
 /**
  * Reads what was written: `FILTER... [replay=all | replay=N | after=ID] [payload=base64]`. Without a filter, every event is
- * meant.
+ * meant. An id may be a JSON string: the names of files, which are the ids of a directory's events, may hold white space.
  *
  * @param text words separated by white space
  * @throws {FilterError} if one of the filters is not one
@@ -38,7 +41,7 @@ export function parseRequest(text: string): EventRequest {
   if (text.length > MAX_CHARACTERS) {
     throw invalid(`${text.length} characters were written: ${MAX_CHARACTERS} are allowed`);
   }
-  const words = text.split(/\s+/).filter((word) => word !== "");
+  const words = text.match(WORDS) ?? [];
   if (words.length === 0) throw invalid("nothing was asked for: write filters, such as > for every event");
   const firstOption = words.findIndex((word) => OPTION.test(word));
   const [filters, options] = firstOption < 0 ? [words, []] : [words.slice(0, firstOption), words.slice(firstOption)];
@@ -54,9 +57,18 @@ export function parseRequest(text: string): EventRequest {
     }
     if (from !== undefined) throw invalid("events begin at one place: write one replay= or after=");
     if (name === "after" && value === "") throw invalid("after= takes the id of an event");
-    from = name === "after" ? { after: value } : parseReplay(value);
+    from = name === "after" ? { after: parseId(value) } : parseReplay(value);
   }
   return { filters: filterList(filters.length > 0 ? filters : ">"), from: from ?? "now", base64 };
+}
+
+function parseId(value: string): string {
+  if (!value.startsWith('"')) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    throw invalid(`after= takes an id, or a JSON string, not ${value}`);
+  }
 }
 
 function parseReplay(value: string): EventRequest["from"] {
