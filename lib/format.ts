@@ -109,8 +109,8 @@ export function payloadOfJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** What newer releases have: it is ten times as fast. */
-const native: { toBase64?(this: Uint8Array): string } = Uint8Array.prototype;
+/** What newer releases have, and the types of older ones do not tell of: it is ten times as fast. */
+const native: { toBase64?(this: Uint8Array): string } = Uint8Array.prototype as object;
 
 /**
  * Writes bytes in base64.

@@ -153,13 +153,19 @@ export class FrameWriter extends Encoder {
         if (this.size <= HIGH_WATER_BYTES) this.#makeRoom();
       }
     } catch (error) {
-      this.#failed = true;
-      this.take();
-      this.#makeRoom();
+      if (this.#failed) return;
+      this.close();
       this.#onFailure(error);
     } finally {
       this.#writing = undefined;
     }
+  }
+
+  /** Sends nothing any more, and lets go of what waits and of whoever waits for room. */
+  close(): void {
+    this.#failed = true;
+    this.take();
+    this.#makeRoom();
   }
 
   #makeRoom(): void {

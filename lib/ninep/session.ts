@@ -182,6 +182,7 @@ export class Session {
     this.#ended = true;
     this.#reset();
     this.#written.resolve();
+    this.#output.close();
     this.#stream.close();
   }
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { BusError, FilterError, NinepBus, TopicError } from "../../mod.ts";
+import { BusError, FilterError, NinepBus, SlowConsumerError, TopicError, UnreadableEventError } from "../../mod.ts";
+import { event, ScriptedBus } from "../ninep/scripted.ts";
+import { until, within } from "../deadline.ts";
 import { serve } from "../ninep/transcript.ts";
 import { take, textsOf } from "./reading.ts";
 
@@ -115,4 +117,103 @@ Deno.test("a server that has gone is told of, and found again when it is back", 
   await assert.rejects(events.next(), BusError);
   await assert.rejects(bus.publish("n", "y"), BusError);
   await assert.rejects(bus.publish("n", "y"), /cannot connect/);
+});
+
+Deno.test("an event that the server cannot read is told of in its place, and passed by", async () => {
+  const events = [event("1"), new UnreadableEventError("cannot read it"), event("3")];
+  await using served = await serve(new ScriptedBus([events]));
+  await using bus = new NinepBus(`unix:${served.path}`);
+  const subscription = bus.subscribe("n");
+  assert.deepEqual(await textsOf(subscription, 1), ["1"]);
+  await assert.rejects(subscription.next(), UnreadableEventError);
+  assert.deepEqual(await textsOf(subscription, 1), ["3"]);
+});
+
+Deno.test("after an error, nothing that comes after the gap is delivered", async () => {
+  // The server begins anew for the reads that wait, which is right for a client that reads one by one.
+  const lost = Object.assign(new SlowConsumerError("too slow"), {});
+  await using served = await serve(new ScriptedBus([[event("1"), event("2"), lost], [event("9"), event("10")]]));
+  await using bus = new NinepBus(`unix:${served.path}`);
+  const subscription = bus.subscribe("n");
+  assert.deepEqual(await textsOf(subscription, 2), ["1", "2"]);
+  await assert.rejects(subscription.next(), /too slow/);
+  assert.deepEqual(await subscription.next(), { done: true, value: undefined });
+});
+
+Deno.test("an id may hold white space and quotes, as the names of files do", async () => {
+  await using served = await serve("directory");
+  await using bus = new NinepBus(`unix:${served.path}`);
+  await served.bus.publish("first", "0");
+  const directory = served.path.replace(/s$/, "bus/events");
+  const odd = '2001-01-01T00:00:00,000000001+00:00_has "white" space';
+  Deno.writeTextFileSync(`${directory}/${odd}`, "1");
+  const [{ id }] = await take(bus.subscribe(">", { from: "start" }), 1);
+  assert.equal(id, odd);
+  assert.deepEqual(await textsOf(bus.subscribe(">", { from: { after: odd } }), 1), ["0"]);
+});
+
+Deno.test("a refused event leaves nothing behind: the next one gets its own id", async () => {
+  let published = 0;
+  const scripted = new ScriptedBus([], () => {
+    published++;
+    if (published % 2 === 1) return Promise.reject(new BusError("the disk is full"));
+    return Promise.resolve({ id: `${published}`, time: "2026-05-08T12:34:56.123456789Z" });
+  });
+  await using served = await serve(scripted);
+  await using bus = new NinepBus(`unix:${served.path}`);
+  for (let i = 2; i < 20; i += 2) {
+    await assert.rejects(bus.publish("n", "x"), /the disk is full/);
+    assert.equal((await bus.publish("n", "x")).id, `${i}`);
+  }
+});
+
+Deno.test("a server that ends while events are published throws nothing where nobody catches it", async () => {
+  for (let i = 0; i < 20; i++) {
+    const served = await serve();
+    await using bus = new NinepBus(`unix:${served.path}`);
+    const publishing = Array.from({ length: 20 }, () => bus.publish("n", "x".repeat(100_000)));
+    const all = Promise.allSettled(publishing);
+    await publishing[i % 5].catch(() => {});
+    await served[Symbol.asyncDispose]();
+    for (const outcome of await all) assert(outcome.status === "fulfilled" || outcome.reason instanceof BusError);
+  }
+});
+
+Deno.test("a bus that was closed stays closed, whatever it was doing", async () => {
+  await using served = await serve();
+  const bus = new NinepBus(`unix:${served.path}`);
+  const first = bus.publish("n", "1");
+  const second = bus.publish("n", "2").catch((error) => error);
+  await first;
+  await bus[Symbol.asyncDispose]();
+  assert(await second instanceof BusError || "id" in await second);
+  await assert.rejects(bus.publish("n", "3"), /was closed/);
+  await until("the end of the connection", () => served.server.connections === 0);
+
+  using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const stuck = new NinepBus(`tcp:127.0.0.1:${silent.addr.port}`);
+  const publishing = stuck.publish("n", "x").catch((error) => error);
+  using _accepted = await silent.accept();
+  await within(stuck[Symbol.asyncDispose](), "the end of a bus whose server is silent", 5000);
+  assert(await publishing instanceof BusError);
+});
+
+Deno.test("a thousand subscriptions and more share a connection, and give all back", async () => {
+  await using served = await serve();
+  await using bus = new NinepBus(`unix:${served.path}`);
+  const subscriptions = Array.from({ length: 1500 }, (_, i) => bus.subscribe(`n.${i}`));
+  await Promise.all(subscriptions.map(({ ready }) => ready));
+  for (let i = 0; i < subscriptions.length; i++) await bus.publish(`n.${i}`, `${i}`);
+  for (const [i, subscription] of subscriptions.entries()) assert.deepEqual(await textsOf(subscription, 1), [`${i}`]);
+  await Promise.all(subscriptions.map((subscription) => subscription.return()));
+  await bus.publish("n", "x");
+  assert.equal(served.tree.counters.subscriptions, 0);
+});
+
+Deno.test("what is no bus is said to be none", async () => {
+  const odd = { id: 5, time: "", topic: "n", payload: new Uint8Array(0) };
+  // An id that is a number: what another kind of server might send.
+  await using served = await serve(new ScriptedBus([[odd as unknown as ReturnType<typeof event>]]));
+  await using bus = new NinepBus(`unix:${served.path}`);
+  await assert.rejects(bus.subscribe("n").next(), /sent a line without "id": it is no bus/);
 });

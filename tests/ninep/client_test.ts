@@ -105,3 +105,25 @@ Deno.test("where nobody listens, or somebody who speaks something else, the erro
   await assert.rejects(NinepClient.connect(`tcp:127.0.0.1:${listener.addr.port}`), BusError);
   await accepting;
 });
+
+Deno.test("when as many requests wait as may, a file can still be closed and a read taken back", async () => {
+  await using served = await serve();
+  await using client = await NinepClient.connect(`unix:${served.path}`);
+  const event = await client.open("event", "read");
+  const stop = new AbortController();
+  const first = event.read({ signal: stop.signal }).catch((error) => error);
+  let refused: Promise<unknown> | undefined;
+  const waiting: Promise<unknown>[] = [];
+  while (refused === undefined) {
+    const reads = Array.from({ length: 1000 }, () => event.read().then(() => "read", (error) => error));
+    waiting.push(...reads);
+    const soon = await Promise.race([reads[999], Promise.resolve(undefined)]);
+    if (soon !== undefined || waiting.length > 65_535) refused = reads[999];
+  }
+  assert.match(String(await refused), /61439 requests wait/);
+  stop.abort("enough");
+  assert.equal(await first, "enough");
+  await event.close();
+  assert((await Promise.all(waiting)).every((error) => error instanceof Error));
+  assert.equal(served.tree.counters.subscriptions, 0);
+});

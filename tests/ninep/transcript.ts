@@ -40,13 +40,17 @@ export interface Served extends AsyncDisposable {
   readonly log: readonly string[];
 }
 
-/** Serves a bus at a unix socket. */
+/** Serves a bus at a unix socket: one of its own, or the one that is given. */
 export async function serve(
-  kind: "mem" | "directory" = "mem",
+  kind: "mem" | "directory" | Bus = "mem",
   options: NinepServerOptions = {},
 ): Promise<Served> {
   const directory = temporaryDirectory();
-  const bus = kind === "mem" ? new MemoryBus() : new DirectoryBus(`${directory.path}/bus`);
+  const bus = kind === "mem"
+    ? new MemoryBus()
+    : kind === "directory"
+    ? new DirectoryBus(`${directory.path}/bus`)
+    : kind;
   const log: string[] = [];
   const tree: EventTree = new EventTree(bus, { stats: () => ({ connections: server.connections, fids: server.fids }) });
   const server: NinepServer = new NinepServer(tree.root, { log: (line) => log.push(line), ...options });

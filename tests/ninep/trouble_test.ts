@@ -1,6 +1,7 @@
 /** What a transcript cannot show: the server's log, limits that take long to reach, and that others are not disturbed. */
 import assert from "node:assert/strict";
-import { MemoryBus } from "../../mod.ts";
+import { BusError, MemoryBus, type Published } from "../../mod.ts";
+import { event, ScriptedBus } from "./scripted.ts";
 import { textOf } from "../../lib/format.ts";
 import { ORDWR, OREAD, OWRITE } from "../../lib/ninep/message.ts";
 import { formatMessage } from "../../lib/ninep/text.ts";
@@ -185,7 +186,6 @@ Deno.test("9P: a fault of the bus is an input/output error, and the log tells of
 });
 
 Deno.test("9P: where a bus takes only some of the lines of a write, the error says how many", async () => {
-  const { BusError } = await import("../../lib/bus.ts");
   await using served = await serve();
   breakPublishing(served, new BusError("the disk is full"), 2);
   using conversation = await attached(served.path);
@@ -227,34 +227,71 @@ Deno.test("9P: a line has an end", async () => {
   assert.equal(await write(conversation, 1, "color red\n"), "Rwrite tag 1 count 10");
 });
 
-Deno.test("9P: one client that waits for nothing and reads nothing does not keep others waiting", async () => {
-  await using served = await serve();
-  using stuck = await attached(served.path);
-  await open(stuck, 1, "event", OREAD);
-  // Far more answers than a socket holds, none of them read.
-  const stats = Array.from({ length: 1000 }, (_, i) => parseMessage(`Tstat tag ${i} fid 0`));
-  for (let i = 0; i < 3; i++) await stuck.send(...stats);
-  using other = await attached(served.path);
-  await open(other, 1, "event", OREAD);
-  await served.bus.publish("color", "red");
-  assert.equal(await say(other, "Tread tag 1 fid 1 offset 0 count 100"), 'Rread tag 1 data "color red\\n"');
-});
-
 Deno.test("9P: while many lines of one write are published, others are served", async () => {
-  await using served = await serve("directory");
+  let published = 0;
+  await using served = await serve(
+    new ScriptedBus([], () => {
+      published++;
+      // Time passes, as it does where files are made.
+      for (const end = performance.now() + 1; performance.now() < end;);
+      return Promise.resolve({ id: `${published}`, time: "" });
+    }),
+  );
   using publisher = await attached(served.path, 1024 * 1024);
   await open(publisher, 1, "pub", OWRITE);
   using other = await attached(served.path);
-  const data = new TextEncoder().encode("a\n".repeat(5_000));
+  const data = new TextEncoder().encode("a\n".repeat(1000));
   const written = publisher.ask({ type: "Twrite", tag: 1, fid: 1, offset: 0n, data });
-  const order: string[] = [];
-  const publishing = written.then(() => order.push("the write"));
-  for (let i = 0; i < 3; i++) {
-    await other.ask(parseMessage("Tstat tag 1 fid 0"));
-    order.push("a stat");
-  }
-  await publishing;
-  assert.deepEqual(order, ["a stat", "a stat", "a stat", "the write"]);
+  await until("the first of them", () => published > 0);
+  await other.ask(parseMessage("Tstat tag 1 fid 0"));
+  assert(published < 1000, "the stat waited for the last line");
+  assert.equal((await written)?.type, "Rwrite");
+});
+
+Deno.test("9P: a server that ends answers what is being written", async () => {
+  const publishing = Promise.withResolvers<Published>();
+  await using served = await serve(new ScriptedBus([], () => publishing.promise));
+  using conversation = await attached(served.path);
+  await open(conversation, 1, "pub", OWRITE);
+  const written = write(conversation, 1, "color red\n");
+  // Whoever is answered by a second one knows that the first has been read.
+  using other = await attached(served.path);
+  await open(other, 1, "stats", OREAD);
+  const closed = served.server.close();
+  publishing.resolve({ id: "1", time: "" });
+  assert.equal(await written, "Rwrite tag 1 count 10");
+  await closed;
+});
+
+Deno.test("9P: after a write that failed, nothing of it is published with the next", async () => {
+  const lines: string[] = [];
+  await using served = await serve(
+    new ScriptedBus([], (topic, payload) => {
+      lines.push(`${topic} ${new TextDecoder().decode(payload as Uint8Array)}`);
+      if (lines.length === 1) return Promise.reject(new BusError("the disk is full"));
+      return Promise.resolve({ id: `${lines.length}`, time: "" });
+    }),
+  );
+  using conversation = await attached(served.path);
+  await open(conversation, 1, "pub", OWRITE);
+  assert.equal(await write(conversation, 1, "color red\ncolor gr"), 'Rerror tag 1 ename "the disk is full" errno 5');
+  assert.equal(await write(conversation, 1, "color red\ncolor green\n"), "Rwrite tag 1 count 22");
+  await say(conversation, "Tclunk tag 1 fid 1");
+  assert.deepEqual(lines, ["color red", "color red", "color green"]);
+});
+
+Deno.test("9P: after a failure, a reader of the past goes on after the last event that it had", async () => {
+  const bus = new ScriptedBus([[event("a"), event("b"), new BusError("broken")], [event("c")]]);
+  await using served = await serve(bus);
+  using conversation = await attached(served.path);
+  await open(conversation, 1, "event", ORDWR);
+  await write(conversation, 1, "n replay=all");
+  const read = () => say(conversation, "Tread tag 1 fid 1 offset 0 count 100");
+  assert.equal(await read(), 'Rread tag 1 data "n a\\n"');
+  assert.equal(await read(), 'Rread tag 1 data "n b\\n"');
+  assert.equal(await read(), 'Rerror tag 1 ename "broken" errno 5');
+  assert.equal(await read(), 'Rread tag 1 data "n c\\n"');
+  assert.deepEqual(bus.asked, ["start", { after: "b" }]);
 });
 
 Deno.test("9P: a filter of half a million segments is refused, or comes and goes as any other", async () => {
