@@ -4,7 +4,12 @@
  * @module
  */
 
-/** A subcommand: what it is for, and how to load it. */
+/**
+ * A subcommand: what it is for, and how to load it.
+ *
+ * Deno reads all that a program may import, if it can tell beforehand what that is. For the subcommands that start often it
+ * should; the others, which would cost those a millisecond, are found when they are asked for (and named in the compile task).
+ */
 interface Subcommand {
   readonly summary: string;
   load(): Promise<{ run(args: readonly string[]): Promise<number> }>;
@@ -13,9 +18,14 @@ interface Subcommand {
 const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   pub: { summary: "publish an event", load: () => import("./lib/cli/pub.ts") },
   sub: { summary: "print events as they come", load: () => import("./lib/cli/sub.ts") },
-  serve9p: { summary: "serve a bus as files, over 9P", load: () => import("./lib/cli/serve9p.ts") },
-  "9p": { summary: "read and write files of a 9P server", load: () => import("./lib/cli/ninep.ts") },
+  serve9p: { summary: "serve a bus as files, over 9P", load: () => import(besides("./lib/cli/serve9p.ts")) },
+  "9p": { summary: "read and write files of a 9P server", load: () => import(besides("./lib/cli/ninep.ts")) },
 };
+
+/** Where another module is. */
+function besides(path: string): string {
+  return new URL(path, import.meta.url).href;
+}
 
 /**
  * Runs a command line.
