@@ -1,7 +1,7 @@
 /** The command line as a whole: help, versions, mistakes, permissions. */
 import assert from "node:assert/strict";
 import { temporaryDirectory } from "../temporary.ts";
-import { ollie } from "./ollie.ts";
+import { ollie, Running } from "./ollie.ts";
 
 const { version } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
 
@@ -125,4 +125,32 @@ Deno.test("before it reads any input, a subcommand has given up every permission
       assert.equal(line, "read write net env run sys ffi | read write");
     }
   }
+});
+
+Deno.test("what speaks 9P keeps the network, and serve9p on a directory only until it listens", async () => {
+  using directory = temporaryDirectory();
+  const probe = `
+    import { main } from ${JSON.stringify(new URL("../../cli.ts", import.meta.url).href)};
+    const kinds = ["read", "write", "net", "env", "run", "sys", "ffi"] as const;
+    const told = (name, original) => (...given) => {
+      console.error(name, kinds.filter((name) => Deno.permissions.querySync({ name }).state === "granted").join(" "));
+      return original(...given);
+    };
+    for (const name of ["listen", "connect", "removeSignalListener"]) Deno[name] = told(name, Deno[name]);
+    Deno.exit(await main(Deno.args));`;
+  const file = `${directory.path}/probe.ts`;
+  Deno.writeTextFileSync(file, probe);
+  const socket = `unix:${directory.path}/s`;
+  const run = [Deno.execPath(), "run", "--quiet", "--no-check", "-A", file];
+  const server = new Running([...run, "serve9p", "--listen", socket, `${directory.path}/bus`]);
+  await using _ = server;
+  assert.equal(await server.stderr.next(), "listen read write net");
+  assert.equal(await server.stderr.next(), `ollie serve9p: listening on ${socket}`);
+  for (const args of [["pub", socket], ["sub", "-W", "100ms", socket], ["9p", "-a", socket, "ls", "/"]]) {
+    const [program, ...rest] = [...run, ...args];
+    const { stderr } = await new Deno.Command(program, { args: rest, stdin: "null" }).output();
+    assert.equal(new TextDecoder().decode(stderr), "connect read write net\n");
+  }
+  server.signal("SIGTERM");
+  assert.equal(await server.stderr.next(), "removeSignalListener read write");
 });

@@ -135,3 +135,32 @@ Deno.test("a subscriber that does not read makes the client take so much, and no
   assert(scripted.taken <= 1024 * 1024 / 10_000 + 20, `${scripted.taken} events were taken`);
   for (let i = 0; i < 2000; i++) assert.equal((await subscription.next()).value?.id, `${i}`);
 });
+
+Deno.test("replies to what arrives in one read leave in one write", async () => {
+  const server = new NinepServer(new EventTree(new ScriptedBus()).root);
+  const messages = [
+    ...opening('"event"', 2),
+    ...Array.from({ length: 50 }, (_, tag) => parseMessage(`Tstat tag ${tag} fid 0`)),
+  ];
+  const request = await new Blob(messages.map((message) => new Uint8Array(encodeMessage(message, "9P2000")))).bytes();
+  const writes: Uint8Array[] = [];
+  const written = Promise.withResolvers<null>();
+  let sent = false;
+  await server.serve({
+    read: (into) => {
+      if (sent) return written.promise;
+      sent = true;
+      into.set(request);
+      return Promise.resolve(request.length);
+    },
+    write: (bytes) => {
+      writes.push(bytes);
+      written.resolve(null);
+      return Promise.resolve(bytes.length);
+    },
+    close() {},
+  });
+  assert.equal(writes.length, 1);
+  // Rversion, Rattach, Rwalk, Ropen, and the stats.
+  assert.equal(writes[0].length, 19 + 20 + 22 + 24 + 50 * (7 + 2 + 2 + 39 + 4 * 2 + 1 + 3 * 5));
+});
