@@ -110,9 +110,8 @@ export class Session {
   /** How much the files have been brought and have not dealt with yet. */
   #unwrittenBytes = 0;
   #written = Promise.withResolvers<void>();
-  /** What new requests are refused with, once the server is ending; and what resolves when none waits for an answer then. */
-  #closing: NinepError | undefined;
-  readonly #idle = Promise.withResolvers<void>();
+  /** Once the server is ending: what new requests are refused with, and what resolves when no old one waits for an answer. */
+  #closing: { readonly error: NinepError; readonly idle: PromiseWithResolvers<void> } | undefined;
   #ended = false;
 
   /**
@@ -148,8 +147,10 @@ export class Session {
       if (error instanceof FrameError) {
         this.#options.log(`closed a connection: ${error.message}`);
         await soon(this.#output.flushed());
-      } // A connection that breaks has ended, too; anything else is a fault of ours, which is no trouble of another client.
-      else if (!this.#ended && !isDisconnection(error)) this.#options.log(`internal error: ${stackOf(error)}`);
+      } else if (!this.#ended && !isDisconnection(error)) {
+        // A fault of ours, which is no trouble of another client.
+        this.#options.log(`internal error: ${stackOf(error)}`);
+      }
     } finally {
       this.#end();
     }
@@ -161,14 +162,15 @@ export class Session {
    * @param error what those who wait are told
    */
   async close(error: NinepError): Promise<void> {
-    this.#closing = error;
+    const idle = Promise.withResolvers<void>();
+    this.#closing = { error, idle };
     for (const [tag, call] of this.#calls) {
       if (call.forget === undefined) continue;
       call.forget();
       this.settle(tag, call, this.#rerror(tag, error));
     }
     // What is being written, say, has its answer soon.
-    if (this.#calls.size > 0) await soon(this.#idle.promise);
+    if (this.#calls.size > 0) await soon(idle.promise);
     for (const [tag, call] of this.#calls) {
       // A Tflush is answered along with what it waits for.
       if (call.target === undefined) this.settle(tag, call, this.#rerror(tag, error));
@@ -219,7 +221,7 @@ export class Session {
   settle(tag: number, call: Call, answer: Message | undefined): void {
     if (this.#calls.get(tag) !== call) return;
     this.#calls.delete(tag);
-    if (this.#calls.size === call.flushes.length) this.#idle.resolve();
+    if (this.#calls.size === call.flushes.length) this.#closing?.idle.resolve();
     if (answer !== undefined) this.#send(answer);
     for (const flush of call.flushes) {
       this.#calls.delete(flush);
@@ -246,7 +248,7 @@ export class Session {
     try {
       if (this.#calls.has(tag)) throw new NinepError(`duplicate tag: ${tag} has not been answered`, Errno.EINVAL);
       if (this.#dialect === undefined) throw new NinepError("no version is agreed on: send Tversion", Errno.EINVAL);
-      if (this.#closing !== undefined) throw this.#closing;
+      if (this.#closing !== undefined) throw this.#closing.error;
       this.#dispatch(message, this.#dialect);
     } catch (error) {
       if (error instanceof FrameError) throw error;

@@ -258,6 +258,7 @@ Deno.test("9P: a server that ends answers what is being written", async () => {
   using other = await attached(served.path);
   await open(other, 1, "stats", OREAD);
   const closed = served.server.close();
+  await new Promise((resolve) => setTimeout(resolve, 20));
   publishing.resolve({ id: "1", time: "" });
   assert.equal(await written, "Rwrite tag 1 count 10");
   await closed;
