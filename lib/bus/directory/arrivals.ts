@@ -267,7 +267,11 @@ export class Arrivals {
 
   #hold(name: string): void {
     this.#held.add(name);
-    this.#holdTimer ??= setTimeout(() => this.#releaseHeld(), HOLD_MS);
+    this.#holdTimer ??= setTimeout(() => {
+      this.#holdTimer = undefined;
+      // A listing that is under way will soon have put all in order.
+      if (this.#meanwhile === undefined) this.#releaseHeld();
+    }, HOLD_MS);
   }
 
   /** Gives up waiting for a listing. What follows is held back all the same. */
