@@ -75,13 +75,13 @@ export async function openPublisher(address: string): Promise<Publisher> {
  * @throws {BusError} if it is of no known kind
  */
 export function parseAddress(address: string): { scheme: "dir" | "mem" | "9p"; rest: string } {
+  // Plan 9 writes ! for :, and no directory should come about by that.
+  if (/^(unix|tcp)[:!]/.test(address)) return { scheme: "9p", rest: address };
   const [, scheme = "dir", rest = address] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(address) ?? [];
   if (scheme === "dir") {
     if (rest === "") throw new BusError("the bus has no name: for the current directory, say .");
   } else if (scheme === "mem") {
     if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
-  } else if (scheme === "unix" || scheme === "tcp") {
-    return { scheme: "9p", rest };
   } else {
     throw new BusError(
       `${JSON.stringify(address)} is not a bus that this ollie knows: it knows directories, mem:, unix: and tcp: ` +

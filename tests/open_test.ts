@@ -4,7 +4,9 @@ import { temporaryDirectory } from "./temporary.ts";
 
 Deno.test("an address picks its carrier", async () => {
   assert(await openBus("mem:") instanceof MemoryBus);
-  for (const address of ["unix:/run/ollie", "tcp:localhost:5640"]) assert(await openBus(address) instanceof NinepBus);
+  for (
+    const address of ["unix:/run/ollie", "tcp:localhost:5640", "tcp:5640", "unix!/run/ollie", "tcp!localhost!5640"]
+  ) assert(await openBus(address) instanceof NinepBus);
   for (const address of ["/tmp/a", "a", ".", "dir:/tmp/a", "dir:mem:", "./mem:", "C:\\a"]) {
     assert(await openBus(address) instanceof DirectoryBus, address);
   }

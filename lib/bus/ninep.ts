@@ -97,7 +97,9 @@ export class NinepBus implements Bus {
     const odd = filters.find((filter) => /\s|^(replay|after|payload)=/.test(filter));
     if (odd !== undefined) {
       throw new BusError(
-        `the filter ${JSON.stringify(odd)} cannot be written into event: it would mean something else`,
+        `the filter ${
+          JSON.stringify(odd)
+        } cannot be asked of a 9P server: white space stands between filters there, and after=, replay= and payload= begin options`,
       );
     }
     const request = [...filters, ...beginningOf(from), "payload=base64"].join(" ");

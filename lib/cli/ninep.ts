@@ -4,6 +4,7 @@
  * @module
  */
 import { BusError } from "../bus.ts";
+import { type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
 import { DMDIR, type Stat } from "../ninep/message.ts";
@@ -13,7 +14,7 @@ import { print } from "./output.ts";
 import { keepPermissions } from "./permissions.ts";
 
 const options = {
-  address: { short: "a", value: "ADDRESS", help: "the server: unix:PATH or tcp:HOST:PORT\n(default: $OLLIE_9P)" },
+  address: { short: "a", value: "ADDRESS", help: "the server: unix:PATH or tcp:[HOST:]PORT\n(default: $OLLIE_9P)" },
   ...HELP_OPTION,
 } as const;
 
@@ -24,11 +25,11 @@ const command: Command = {
 
   read PATH    print it to its end, or as it comes
   write PATH   write standard input into it
-  rdwr PATH    print what one read brings, write a line of standard input, and
-               so on
+  rdwr PATH    print what one read brings, then write a line of standard input,
+               and so on
   rdwrs PATH   write standard input into it at once, then print what it brings:
                for event, the filter and then the events
-  ls PATH      list a directory
+  ls [PATH]    list a directory (default: the root)
   stat PATH    print its attributes
 `,
   options,
@@ -95,7 +96,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return 0;
   }
   checkOperands(operands, 2);
-  const [name, path] = operands;
+  const [name, path = name === "ls" ? "/" : undefined] = operands;
   const all = Object.keys(ACTIONS);
   if (name === undefined) throw new UsageError(`say what to do: ${all.join(", ")}`);
   if (!Object.hasOwn(ACTIONS, name)) {
@@ -111,9 +112,10 @@ export async function run(args: readonly string[]): Promise<number> {
   if (address === undefined || address === "") {
     throw new UsageError("say which server: --address unix:PATH or tcp:HOST:PORT, or set OLLIE_9P");
   }
+  const server = parseServer(address);
   keepPermissions("read", "write", "net");
 
-  await using client = await NinepClient.connect(address);
+  await using client = await NinepClient.connect(server);
   try {
     await ACTIONS[name](client, path);
     return 0;
@@ -123,6 +125,14 @@ export async function run(args: readonly string[]): Promise<number> {
     if (error instanceof Deno.errors.BrokenPipe) return 0;
     if (error instanceof NinepError) throw new BusError(`${path}: ${error.message}`, { cause: error });
     throw error;
+  }
+}
+
+function parseServer(address: string): NinepAddress {
+  try {
+    return parseNinepAddress(address);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 

@@ -15,7 +15,7 @@ import { keepPermissions, permissionsOf } from "./permissions.ts";
 const options = {
   data: { short: "d", value: "TEXT", help: "publish TEXT instead of standard input" },
   lines: { short: "l", help: "publish each line of standard input, as it comes,\nwithout its newline" },
-  sync: { help: "return only when the event would survive a power cut" },
+  sync: { help: "return only when the event would survive a power cut\n(where BUS is a directory)" },
   verbose: { short: "v", help: "print each event's id" },
   ...HELP_OPTION,
 } as const;

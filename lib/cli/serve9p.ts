@@ -18,7 +18,8 @@ const options = {
     short: "l",
     value: "ADDRESS",
     many: true,
-    help: "listen there: unix:PATH or tcp:HOST:PORT; give it again\nto listen at several",
+    help:
+      "listen there: unix:PATH or tcp:[HOST:]PORT, on this\nmachine alone unless HOST says more; give it again to\nlisten at several",
   },
   mode: { value: "MODE", help: "who may use the socket of a unix:PATH, as chmod has it\n(default: 600)" },
   "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
@@ -31,7 +32,8 @@ const command: Command = {
   name: "serve9p",
   operands: "[BUS]",
   description: `Serve a bus over 9P2000 and 9P2000.u, until SIGINT or SIGTERM. BUS is a directory,
-another server's address, or mem:, which ends with the server (the default).
+which is made when it is first used, another server's address, or mem:, which
+ends with the server (the default).
 
 The files are event and event.json (read them for events, write a filter into
 them first to read only what matches), pub (write lines: TOPIC PAYLOAD),
@@ -42,7 +44,8 @@ no authentication here: whoever can connect can read and publish.
   examples: [
     ["ollie serve9p --listen unix:/run/ollie /tmp/a", "serve the directory /tmp/a"],
     ["mount -t 9p -o trans=unix,version=9p2000.u /run/ollie /mnt/ollie", "mount that on Linux, as root"],
-    ["ollie serve9p --listen tcp:127.0.0.1:5640", "serve a bus of its own, to this machine"],
+    ["ollie serve9p --listen tcp:5640", "serve a bus of its own, to this machine"],
+    ["mount -t 9p -o trans=tcp,port=5640,version=9p2000.u 127.0.0.1 /mnt/ollie", "mount that"],
   ],
 };
 

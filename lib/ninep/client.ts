@@ -181,7 +181,7 @@ export class NinepClient implements AsyncDisposable {
   }
 
   async #walk(path: string): Promise<number> {
-    const names = path.split("/").filter((name) => name !== "");
+    const names = path.split("/").filter((name) => name !== "" && name !== ".");
     const newfid = this.#nextFid++;
     let fid = ROOT;
     do {
