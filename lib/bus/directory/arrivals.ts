@@ -23,9 +23,9 @@ import { NameSet } from "./name_set.ts";
  */
 const HOLD_MS = 2000;
 
-/** Listings take at most one part in so many of the time, and more in a flood, while hints may be missing... */
+/** Listings take at most one part in so many of the time, and somewhat more while hints may be missing... */
 const LISTING_SHARE = 30;
-const DOUBTFUL_LISTING_SHARE = 8;
+const DOUBTFUL_LISTING_SHARE = 20;
 
 /** ...unless a burst has made the directory this much larger since the last: what one listing costs, many events share. */
 const GROWTH = 1 / 8;
