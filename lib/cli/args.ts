@@ -123,6 +123,17 @@ function unknownOption(spelt: string, table: OptionTable): UsageError {
 }
 
 /**
+ * Prints what `--help` asks for.
+ *
+ * @param command the subcommand
+ * @returns the exit status
+ */
+export async function printHelp(command: Command): Promise<number> {
+  console.log((await import("./help.ts")).commandHelp(command));
+  return 0;
+}
+
+/**
  * Refuses operands beyond those that a subcommand takes.
  *
  * @param operands what was given

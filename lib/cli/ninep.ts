@@ -8,7 +8,16 @@ import { type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
 import { DMDIR, type Stat } from "../ninep/message.ts";
-import { checkOperands, type Command, CommandError, HELP_OPTION, nearest, parseArgs, UsageError } from "./args.ts";
+import {
+  checkOperands,
+  type Command,
+  CommandError,
+  HELP_OPTION,
+  nearest,
+  parseArgs,
+  printHelp,
+  UsageError,
+} from "./args.ts";
 import { inputLines, inputPieces, readInput } from "./input.ts";
 import { print } from "./output.ts";
 import { keepPermissions } from "./permissions.ts";
@@ -91,10 +100,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
  */
 export async function run(args: readonly string[]): Promise<number> {
   const { values, operands } = parseArgs(options, args);
-  if (values.help) {
-    console.log((await import("./help.ts")).commandHelp(command));
-    return 0;
-  }
+  if (values.help) return await printHelp(command);
   checkOperands(operands, 2);
   const [name, path = name === "ls" ? "/" : undefined] = operands;
   const all = Object.keys(ACTIONS);

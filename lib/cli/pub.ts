@@ -8,7 +8,7 @@ import { checkTopic } from "../event.ts";
 import { writeAllSync } from "../bytes.ts";
 import { openPublisher, parseAddress } from "../open.ts";
 import { reasonOf } from "../os_error.ts";
-import { checkOperands, type Command, CommandError, HELP_OPTION, parseArgs, UsageError } from "./args.ts";
+import { checkOperands, type Command, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import { inputLines, readInput } from "./input.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
@@ -46,10 +46,7 @@ segments joined by dots, such as session.abc123.state (default: event).
  */
 export async function run(args: readonly string[]): Promise<number> {
   const { values, operands } = parseArgs(options, args);
-  if (values.help) {
-    console.log((await import("./help.ts")).commandHelp(command));
-    return 0;
-  }
+  if (values.help) return await printHelp(command);
   checkOperands(operands, 2);
   if (values.data !== undefined && values.lines) {
     throw new UsageError("--data and --lines do not go together: --lines is about standard input");

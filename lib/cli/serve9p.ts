@@ -9,7 +9,7 @@ import { listenAt, type Listening } from "../ninep/listen.ts";
 import { NinepServer, type NinepServerOptions } from "../ninep/server.ts";
 import { EventTree } from "../ninep/tree.ts";
 import { reasonOf } from "../os_error.ts";
-import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, UsageError } from "./args.ts";
+import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
 import { complain } from "./failure.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
@@ -61,10 +61,7 @@ const INTERRUPTED = 130;
  */
 export async function run(args: readonly string[]): Promise<number> {
   const { values, operands } = parseArgs(options, args);
-  if (values.help) {
-    console.log((await import("./help.ts")).commandHelp(command));
-    return 0;
-  }
+  if (values.help) return await printHelp(command);
   checkOperands(operands, 1);
   const [bus = "mem:"] = operands;
   if (values.listen.length === 0) throw new UsageError("say where to listen: --listen unix:PATH or tcp:HOST:PORT");

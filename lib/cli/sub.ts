@@ -8,7 +8,16 @@ import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
 import { openBus, parseAddress } from "../open.ts";
-import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, parseDuration, UsageError } from "./args.ts";
+import {
+  checkOperands,
+  type Command,
+  HELP_OPTION,
+  parseArgs,
+  parseCount,
+  parseDuration,
+  printHelp,
+  UsageError,
+} from "./args.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
@@ -82,10 +91,7 @@ type Format = typeof FORMATS[number];
  */
 export async function run(args: readonly string[]): Promise<number> {
   const { values, operands } = parseArgs(options, args);
-  if (values.help) {
-    console.log((await import("./help.ts")).commandHelp(command));
-    return 0;
-  }
+  if (values.help) return await printHelp(command);
   checkOperands(operands, 1);
   const [address = "."] = operands;
   if (address === "mem:") {
