@@ -48,7 +48,13 @@ function jsonWith({ id, time, topic }: BusEvent, members: string): string {
   return `${JSON.stringify({ id, time, topic }).slice(0, -1)},${members}}`;
 }
 
-function payloadMembers(payload: Uint8Array): string {
+/**
+ * A payload as members of a JSON object: `"payload"`, and `"payload_base64"` where it is no text.
+ *
+ * @param payload any bytes
+ * @returns the members, without braces around them
+ */
+export function payloadMembers(payload: Uint8Array): string {
   let text;
   try {
     text = strictUtf8.decode(payload);
@@ -100,7 +106,8 @@ export function parseJson(text: string): unknown {
  * @param value what {@linkcode parseJson} returned
  */
 export function payloadOfJson(value: unknown): string {
-  if (typeof value !== "string") return JSON.stringify(value);
+  // Half of a surrogate pair cannot be written in UTF-8, but in JSON.
+  if (typeof value !== "string" || !value.isWellFormed()) return JSON.stringify(value);
   try {
     JSON.parse(value);
   } catch {
