@@ -42,7 +42,7 @@ function optionLines(table: OptionTable): string {
  * @returns what `ollie --help` prints
  */
 export function overview(summaries: Readonly<Record<string, string>>): string {
-  const lines = Object.entries(summaries).map(([name, summary]) => `  ${name.padEnd(8)}${summary}\n`);
+  const lines = Object.entries(summaries).map(([name, summary]) => `  ${name.padEnd(9)}${summary}\n`);
   return [
     `${heading("Usage:")} ollie SUBCOMMAND [OPTIONS] [ARGUMENTS]\n`,
     "An event bus that needs nothing running: an event is a file in a directory.\n",
