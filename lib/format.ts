@@ -48,30 +48,56 @@ function jsonWith({ id, time, topic }: BusEvent, members: string): string {
   return `${JSON.stringify({ id, time, topic }).slice(0, -1)},${members}}`;
 }
 
+/** What a payload is to a reader of text. */
+export interface ReadablePayload {
+  /** The payload as text. */
+  readonly text: string;
+  /** Whether that is JSON. */
+  readonly isJson: boolean;
+}
+
 /**
- * A payload as members of a JSON object: `"payload"`, and `"payload_base64"` where it is no text.
+ * Reads a payload as text.
  *
  * @param payload any bytes
- * @returns the members, without braces around them
+ * @returns what it is; `undefined` if it is not UTF-8
  */
-export function payloadMembers(payload: Uint8Array): string {
+export function readPayload(payload: Uint8Array): ReadablePayload | undefined {
   let text;
   try {
     text = strictUtf8.decode(payload);
   } catch {
-    return `"payload":null,${base64Member(payload)}`;
+    return undefined;
   }
   try {
     JSON.parse(text);
   } catch {
-    return `"payload":${JSON.stringify(text)}`;
+    return { text, isJson: false };
   }
-  // Parsing it and writing it again could change it: 12345678901234567890 is not a number that JavaScript has. In JSON, a
-  // newline can only stand between tokens, where it means nothing.
-  return `"payload":${text.trim().replace(/[\r\n]+/g, " ")}`;
+  return { text, isJson: true };
 }
 
-function base64Member(payload: Uint8Array): string {
+/**
+ * A payload as members of a JSON object: `"payload"`, and `"payload_base64"` where it is no text.
+ *
+ * @param payload any bytes
+ * @param read what {@linkcode readPayload} made of it
+ * @returns the members, without braces around them
+ */
+export function payloadMembers(payload: Uint8Array, read = readPayload(payload)): string {
+  if (read === undefined) return `"payload":null,${base64Member(payload)}`;
+  if (!read.isJson) return `"payload":${JSON.stringify(read.text)}`;
+  // Parsing it and writing it again could change it: 12345678901234567890 is not a number that JavaScript has. In JSON, a
+  // newline can only stand between tokens, where it means nothing.
+  return `"payload":${read.text.trim().replace(/[\r\n]+/g, " ")}`;
+}
+
+/**
+ * A payload as the member that has it to the byte.
+ *
+ * @param payload any bytes
+ */
+export function base64Member(payload: Uint8Array): string {
   return `"payload_base64":"${base64(payload)}"`;
 }
 

@@ -68,13 +68,16 @@ export async function openPublisher(address: string): Promise<Publisher> {
   return new DirectoryPublisher(rest);
 }
 
+/** The kinds of buses. */
+export type BusScheme = "dir" | "mem" | "9p";
+
 /**
  * What kind of bus an address is of, and what it says beyond that.
  *
  * @param address as for {@linkcode openBus}
  * @throws {BusError} if it is of no known kind
  */
-export function parseAddress(address: string): { scheme: "dir" | "mem" | "9p"; rest: string } {
+export function parseAddress(address: string): { scheme: BusScheme; rest: string } {
   // Plan 9 writes ! for :, and no directory should come about by that.
   if (/^(unix|tcp)[:!]/.test(address)) return { scheme: "9p", rest: address };
   const [, scheme = "dir", rest = address] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(address) ?? [];

@@ -16,7 +16,7 @@ import { type BusEvent, checkTopic } from "../event.ts";
 import { filterList, FilterTree } from "../filter.ts";
 import { Queue } from "../queue.ts";
 import { type Clock, formatTime, increasing, systemClock } from "../time.ts";
-import { PulledSubscription } from "./subscription.ts";
+import { EVENT_BYTES, PulledSubscription } from "./subscription.ts";
 
 /** How a {@linkcode MemoryBus} may differ from the usual. */
 export interface MemoryBusOptions {
@@ -25,9 +25,6 @@ export interface MemoryBusOptions {
   /** Tells the time. The system's clock if not given. */
   readonly clock?: Clock;
 }
-
-/** About what an event takes besides its payload. */
-const EVENT_BYTES = 256;
 
 /**
  * A bus within one process.

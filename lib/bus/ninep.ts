@@ -21,7 +21,7 @@ import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
 import { UNREADABLE } from "../ninep/tree/refusal.ts";
 import { Queue } from "../queue.ts";
-import { PulledSubscription } from "./subscription.ts";
+import { EVENT_BYTES, PulledSubscription } from "./subscription.ts";
 
 /**
  * How many reads of a subscription wait at the server: enough that it need not wait for the next one to come. A connection
@@ -32,9 +32,8 @@ const FEW_READS = 2;
 const MANY_SUBSCRIPTIONS = 1000;
 /** The longest line that a server may send, in bytes. */
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
-/** How many bytes of events may wait for a subscriber, before the server is asked for no more, and what one takes besides. */
+/** How many bytes of events may wait for a subscriber, before the server is asked for no more. */
 const MAX_AHEAD_BYTES = 1024 * 1024;
-const EVENT_BYTES = 256;
 const NEWLINE = 10;
 
 const utf8 = new TextEncoder();

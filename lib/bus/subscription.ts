@@ -7,6 +7,9 @@
 import type { Position, Subscription } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 
+/** About what an event that waits takes besides its payload. */
+export const EVENT_BYTES = 256;
+
 interface Reader {
   resolve(result: IteratorResult<BusEvent, undefined>): void;
   reject(error: unknown): void;

@@ -4,7 +4,6 @@
  * @module
  */
 import { BusError } from "../bus.ts";
-import { type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
 import { DMDIR, type Stat } from "../ninep/message.ts";
@@ -21,6 +20,7 @@ import {
 import { inputLines, inputPieces, readInput } from "./input.ts";
 import { print } from "./output.ts";
 import { keepPermissions } from "./permissions.ts";
+import { parseServerAddress } from "./server_address.ts";
 
 const options = {
   address: { short: "a", value: "ADDRESS", help: "the server: unix:PATH or tcp:[HOST:]PORT\n(default: $OLLIE_9P)" },
@@ -118,7 +118,7 @@ export async function run(args: readonly string[]): Promise<number> {
   if (address === undefined || address === "") {
     throw new UsageError("say which server: --address unix:PATH or tcp:HOST:PORT, or set OLLIE_9P");
   }
-  const server = parseServer(address);
+  const server = parseServerAddress(address);
   keepPermissions("read", "write", "net");
 
   await using client = await NinepClient.connect(server);
@@ -131,14 +131,6 @@ export async function run(args: readonly string[]): Promise<number> {
     if (error instanceof Deno.errors.BrokenPipe) return 0;
     if (error instanceof NinepError) throw new BusError(`${path}: ${error.message}`, { cause: error });
     throw error;
-  }
-}
-
-function parseServer(address: string): NinepAddress {
-  try {
-    return parseNinepAddress(address);
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 

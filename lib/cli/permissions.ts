@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { BusScheme } from "../open.ts";
 
 /** Every kind that there is. The types of Deno have yet to list the last. */
 const KINDS = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as Deno.PermissionName[];
@@ -12,7 +13,7 @@ const KINDS = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as 
  *
  * @param scheme what kind of bus it is, as `parseAddress` has it
  */
-export function permissionsOf(scheme: "dir" | "mem" | "9p"): Deno.PermissionName[] {
+export function permissionsOf(scheme: BusScheme): Deno.PermissionName[] {
   // A socket in the file system is a file and a part of the network.
   return scheme === "9p" ? ["read", "write", "net"] : ["read", "write"];
 }

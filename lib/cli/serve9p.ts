@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { openBus, parseAddress } from "../open.ts";
+import { type BusScheme, openBus, parseAddress } from "../open.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { listenAt, type Listening } from "../ninep/listen.ts";
 import { NinepServer, type NinepServerOptions } from "../ninep/server.ts";
@@ -12,6 +12,7 @@ import { reasonOf } from "../os_error.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
 import { complain } from "./failure.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
+import { parseServerAddress } from "./server_address.ts";
 
 const options = {
   listen: {
@@ -65,7 +66,7 @@ export async function run(args: readonly string[]): Promise<number> {
   checkOperands(operands, 1);
   const [bus = "mem:"] = operands;
   if (values.listen.length === 0) throw new UsageError("say where to listen: --listen unix:PATH or tcp:HOST:PORT");
-  const addresses = values.listen.map(parseListen);
+  const addresses = values.listen.map((address) => parseServerAddress(address, "--listen: "));
   const { scheme } = parseAddress(bus);
   if (scheme === "9p" && addresses.map(formatNinepAddress).includes(formatNinepAddress(parseNinepAddress(bus)))) {
     throw new UsageError(`${bus} cannot be both what is served and where to listen`);
@@ -75,12 +76,13 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
   const trace = values.debug ? await traceOnStandardError() : undefined;
   keepPermissions("read", "write", "net");
-  return await serve({ bus, addresses, mode, maxConnections, maxFids, trace });
+  return await serve({ bus, scheme, addresses, mode, maxConnections, maxFids, trace });
 }
 
 /** What was asked for. */
 interface Serving {
   readonly bus: string;
+  readonly scheme: BusScheme;
   readonly addresses: readonly NinepAddress[];
   readonly mode: number;
   readonly maxConnections: number;
@@ -88,8 +90,9 @@ interface Serving {
   readonly trace: NinepServerOptions["trace"];
 }
 
-async function serve({ bus: address, addresses, mode, maxConnections, maxFids, trace }: Serving): Promise<number> {
-  await using bus = await openBus(address);
+async function serve(serving: Serving): Promise<number> {
+  const { scheme, addresses, mode, maxConnections, maxFids, trace } = serving;
+  await using bus = await openBus(serving.bus);
   const tree = new EventTree(bus, {
     stats: () => ({ connections: server.connections, fids: server.fids }),
   });
@@ -115,7 +118,7 @@ async function serve({ bus: address, addresses, mode, maxConnections, maxFids, t
     accepting.push(acceptAll(place, server, maxConnections));
   }
   // The network is needed no more, unless the bus is there.
-  keepPermissions(...permissionsOf(parseAddress(address).scheme));
+  keepPermissions(...permissionsOf(scheme));
 
   const received = await signal;
   listening.dispose();
@@ -159,14 +162,6 @@ async function traceOnStandardError(): Promise<NinepServerOptions["trace"]> {
     const marked = direction === "<-" ? `<-${connection}-` : `-${connection}->`;
     console.error(`${marked} ${formatMessage(message)}`);
   };
-}
-
-function parseListen(address: string): NinepAddress {
-  try {
-    return parseNinepAddress(address);
-  } catch (error) {
-    throw new UsageError(`--listen: ${error instanceof Error ? error.message : error}`);
-  }
 }
 
 function parseMode(text: string): number {

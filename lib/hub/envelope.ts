@@ -12,7 +12,7 @@
  * @module
  */
 import { type BusEvent, RESERVED_PREFIX, wordOfTopic } from "../event.ts";
-import { base64, fromBase64, parseJson, payloadMembers, payloadOfJson } from "../format.ts";
+import { base64Member, fromBase64, parseJson, payloadMembers, payloadOfJson, readPayload } from "../format.ts";
 
 /** A frame, taken apart. */
 export interface Envelope {
@@ -140,7 +140,7 @@ export function payloadOf({ payload, payload_base64 }: Envelope): Uint8Array | s
  */
 export function envelopeOf(event: BusEvent): string {
   const parts = JSON.stringify(partsOf(wordOfTopic(event.topic))).slice(0, -1);
-  return `${parts},${lossless(payloadMembers(event.payload), event.payload)}}`;
+  return `${parts},${losslessMembers(event.payload)}}`;
 }
 
 /**
@@ -153,22 +153,10 @@ export function withPosition(envelope: string, id: string): string {
   return `${envelope.slice(0, -1)},"at":${JSON.stringify(id)}}`;
 }
 
-const utf8 = new TextDecoder();
-
-/** The members, with those that make them say all of the payload. */
-function lossless(members: string, payload: Uint8Array): string {
-  // A payload that is not UTF-8 is there in base64 already.
-  if (members.startsWith('"payload":null,"payload_base64"')) return members;
-  const text = utf8.decode(payload);
-  return payloadOfJson(valueOf(text)) === text && !text.startsWith("\ufeff")
-    ? members
-    : `${members},"payload_base64":"${base64(payload)}"`;
-}
-
-function valueOf(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
+/** The members of a payload, with one more where they do not say all of it. */
+function losslessMembers(payload: Uint8Array): string {
+  const read = readPayload(payload);
+  const members = payloadMembers(payload, read);
+  if (read === undefined || !read.isJson || payloadOfJson(parseJson(read.text)) === read.text) return members;
+  return `${members},${base64Member(payload)}`;
 }

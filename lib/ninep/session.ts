@@ -44,7 +44,7 @@ export interface SessionOptions {
 }
 
 /** The least that can be agreed on: the longest of the replies that have no data takes 217 bytes. */
-export const MIN_MESSAGE_BYTES = 256;
+const MIN_MESSAGE_BYTES = 256;
 /** Until a length is agreed on. */
 const FIRST_MESSAGE_BYTES = 8192;
 /** How long a client that does not read, or a bus that does not answer, is waited for when the server ends, in milliseconds. */

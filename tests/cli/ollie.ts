@@ -143,6 +143,16 @@ export class Running implements AsyncDisposable {
   }
 }
 
+/** Starts `ollie serve9p` and waits until it listens. Returns the address, too. */
+export async function startServer(...args: string[]): Promise<{ running: Running; address: string }> {
+  const running = new Running([...OLLIE, "serve9p", ...args]);
+  for (let line; (line = await running.stderr.next()) !== undefined;) {
+    const [, address] = /^ollie serve9p: listening on (.*)$/.exec(line) ?? [];
+    if (address !== undefined) return { running, address };
+  }
+  throw new Error("ollie serve9p ended before it listened");
+}
+
 /** A stream of text, by lines. It is read all the time, so that the process which writes it never has to wait. */
 export class Lines {
   readonly #lines = new Queue<string>();

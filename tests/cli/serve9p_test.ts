@@ -2,17 +2,7 @@
 import assert from "node:assert/strict";
 import { exists, temporaryDirectory } from "../temporary.ts";
 import { until } from "../deadline.ts";
-import { OLLIE, ollie, Running, shell } from "./ollie.ts";
-
-/** Starts `ollie serve9p` and waits until it listens. Returns the address, too. */
-async function startServer(...args: string[]): Promise<{ running: Running; address: string }> {
-  const running = new Running([...OLLIE, "serve9p", ...args]);
-  for (let line; (line = await running.stderr.next()) !== undefined;) {
-    const [, address] = /^ollie serve9p: listening on (.*)$/.exec(line) ?? [];
-    if (address !== undefined) return { running, address };
-  }
-  throw new Error("ollie serve9p ended before it listened");
-}
+import { OLLIE, ollie, Running, shell, startServer } from "./ollie.ts";
 
 async function stat(address: string, name: string): Promise<number> {
   const { stdout } = await ollie(["9p", "-a", address, "read", "stats"]);

@@ -1,7 +1,7 @@
 /** A Go program as the client: the loop in go/main.go, which knows nothing of Ollie, follows a stream of events. */
 import assert from "node:assert/strict";
 import { until, within } from "../deadline.ts";
-import { has, OLLIE, Running } from "../cli/ollie.ts";
+import { has, Running, startServer } from "../cli/ollie.ts";
 import { NinepBus } from "../../mod.ts";
 import { NinepClient } from "../../lib/ninep/client.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -22,8 +22,8 @@ Deno.test({
 
     const ways = [[`unix:${directory.path}/s`], ["tcp:127.0.0.1:0"], [`unix:${directory.path}/s`, "lines"]] as const;
     for (const [listen, ...words] of ways) {
-      await using server = new Running([...OLLIE, "serve9p", "--listen", listen]);
-      const [, address = ""] = /listening on (.*)$/.exec(await server.stderr.next() ?? "") ?? [];
+      const { running, address } = await startServer("--listen", listen);
+      await using _ = running;
       await using follow = new Running([program, address, "color session.>", "3", ...words]);
       await using client = await NinepClient.connect(address);
       await until("the subscription", async () => {

@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { within } from "../deadline.ts";
-import { OLLIE, Running } from "../cli/ollie.ts";
+import { startServer } from "../cli/ollie.ts";
 
 const guest = Deno.env.get("OLLIE_V9FS_GUEST");
 if (guest === undefined) console.error("without OLLIE_V9FS_GUEST, the Linux kernel is not tried as a client");
@@ -64,8 +64,9 @@ Deno.test({
   name: "the Linux kernel mounts it, as 9p2000 and as 9p2000.u",
   ignore: guest === undefined,
   fn: async () => {
-    await using server = new Running([...OLLIE, "serve9p", "--listen", "tcp:127.0.0.1:0"]);
-    const [, port = ""] = /tcp:127\.0\.0\.1:(\d+)/.exec(await server.stderr.next() ?? "") ?? [];
+    const { running, address } = await startServer("--listen", "tcp:127.0.0.1:0");
+    await using _ = running;
+    const port = address.replace("tcp:127.0.0.1:", "");
     const file = Deno.makeTempFileSync();
     const versions = ["9p2000", "9p2000.u"];
     Deno.writeTextFileSync(file, versions.map((version) => `(${script(port, version)})`).join("\necho '## next'\n"));
