@@ -379,8 +379,10 @@ export class Arrivals {
     // A file that came while the directory was read may or may not have been come across.
     for (const name of meanwhile) listed.add(name);
     const news = new Set(unseen.filter((name) => !this.#seen.has(name)));
+    const hinted = new Set<string>();
     for (const name of this.#held) {
       const shown = !listed.add(name);
+      hinted.add(name);
       // A watch that has just begun may tell of what came before it, and the first listing shows what was there.
       if (!first || !shown) news.add(name);
     }
@@ -389,11 +391,14 @@ export class Arrivals {
     // The queue may still hold hints from before and after the listing, with a gap between them.
     this.#doubtful &&= this.#hints !== undefined;
     this.#hints?.listed();
-    // A file that came while the directory was read may be in the listing where one that came before it is not. So as long
-    // as hints may be missing, what is dated since then waits for the next listing.
-    const ordered = sortNames([...news]);
-    const arrived = this.#doubtful ? ordered.filter((name) => timeOf(name) < complete) : ordered;
-    for (const name of ordered.slice(arrived.length)) this.#hold(name);
+    // A file that came while the directory was read may be in the listing where one that came before it is not. So what is
+    // dated since then waits for its hint; or, as long as hints may be missing, for the next listing.
+    const arrived: string[] = [];
+    for (const name of sortNames([...news])) {
+      const placed = this.#hints === undefined || (hinted.has(name) && !this.#doubtful);
+      if (placed || timeOf(name) < complete) arrived.push(name);
+      else this.#hold(name);
+    }
 
     // What is no longer there is forgotten with the old set, so that it never outgrows the directory. A directory that is
     // gone may be on its way back, with all that was in it.
