@@ -21,5 +21,5 @@ export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
 export { NinepBus } from "./lib/bus/ninep.ts";
 export { MemoryBus, type MemoryBusOptions } from "./lib/bus/memory.ts";
 export { type BusEvent, checkTopic, MAX_TOPIC_BYTES, RESERVED_PREFIX, TopicError } from "./lib/event.ts";
-export { checkFilter, compileFilter, FilterError, FilterTree } from "./lib/filter.ts";
+export { checkFilter, compileFilter, filterCovers, FilterError, FilterTree } from "./lib/filter.ts";
 export { type Clock, formatTime, systemClock } from "./lib/time.ts";

@@ -88,8 +88,8 @@ Deno.test("a payload is the value that it is, a string, or base64", () => {
     '{"type":"message.sent","id":"conv-1","payload":null,"payload_base64":"/w=="}',
   );
   assert.equal(
-    withPosition(envelope("red"), '7 "a"'),
-    '{"type":"message.sent","id":"conv-1","payload":"red","at":"7 \\"a\\""}',
+    withPosition(envelope("red"), { id: '7 "a"', time: "2026-05-08T12:34:56Z" }),
+    '{"type":"message.sent","id":"conv-1","payload":"red","at":"7 \\"a\\"","time":"2026-05-08T12:34:56Z"}',
   );
   // The names of files may hold what a topic may not.
   assert.equal(envelopeOf(event("two words:x", "")), '{"type":"two%20words","id":"x","payload":""}');
