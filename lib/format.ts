@@ -52,9 +52,12 @@ function jsonWith({ id, time, topic }: BusEvent, members: string): string {
 export interface ReadablePayload {
   /** The payload as text. */
   readonly text: string;
-  /** Whether that is JSON. */
-  readonly isJson: boolean;
+  /** The value that it is, if it is JSON, in numbers of JavaScript's. */
+  readonly json: { readonly value: unknown } | undefined;
 }
+
+/** What JSON can begin with: to find out by an error costs ten times as much. */
+const BEGINS_JSON = /^[\s{["\-\dtfn]/;
 
 /**
  * Reads a payload as text.
@@ -69,12 +72,15 @@ export function readPayload(payload: Uint8Array): ReadablePayload | undefined {
   } catch {
     return undefined;
   }
+  return { text, json: BEGINS_JSON.test(text) ? parsed(text) : undefined };
+}
+
+function parsed(text: string): { readonly value: unknown } | undefined {
   try {
-    JSON.parse(text);
+    return { value: JSON.parse(text) };
   } catch {
-    return { text, isJson: false };
+    return undefined;
   }
-  return { text, isJson: true };
 }
 
 /**
@@ -86,7 +92,7 @@ export function readPayload(payload: Uint8Array): ReadablePayload | undefined {
  */
 export function payloadMembers(payload: Uint8Array, read = readPayload(payload)): string {
   if (read === undefined) return `"payload":null,${base64Member(payload)}`;
-  if (!read.isJson) return `"payload":${JSON.stringify(read.text)}`;
+  if (read.json === undefined) return `"payload":${JSON.stringify(read.text)}`;
   // Parsing it and writing it again could change it: 12345678901234567890 is not a number that JavaScript has. In JSON, a
   // newline can only stand between tokens, where it means nothing.
   return `"payload":${read.text.trim().replace(/[\r\n]+/g, " ")}`;
@@ -133,13 +139,8 @@ export function parseJson(text: string): unknown {
  */
 export function payloadOfJson(value: unknown): string {
   // Half of a surrogate pair cannot be written in UTF-8, but in JSON.
-  if (typeof value !== "string" || !value.isWellFormed()) return JSON.stringify(value);
-  try {
-    JSON.parse(value);
-  } catch {
-    return value;
-  }
-  return JSON.stringify(value);
+  const isJson = typeof value !== "string" || !value.isWellFormed() || (BEGINS_JSON.test(value) && parsed(value));
+  return isJson ? JSON.stringify(value) : value;
 }
 
 /** What newer releases have, and the types of older ones do not tell of: it is ten times as fast. */

@@ -178,6 +178,8 @@ export function withPosition(envelope: string, { id, time }: EventMark): string 
 function losslessMembers(payload: Uint8Array): string {
   const read = readPayload(payload);
   const members = payloadMembers(payload, read);
-  if (read === undefined || !read.isJson || payloadOfJson(parseJson(read.text)) === read.text) return members;
+  if (read?.json === undefined || payloadOfJson(read.json.value) === read.text) return members;
+  // JavaScript's numbers may be what has changed.
+  if (payloadOfJson(parseJson(read.text)) === read.text) return members;
   return `${members},${base64Member(payload)}`;
 }

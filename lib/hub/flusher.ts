@@ -37,27 +37,28 @@ export class Flusher {
     this.#stalled = stalled;
   }
 
-  /** Takes note that something waits for a connection, which is then flushed soon. */
+  /** Takes note that something waits for a connection. Then call {@linkcode settle}, or {@linkcode later}. */
   add(connection: Connection): void {
     if (connection.isToFlush) return;
     connection.isToFlush = true;
     this.#waiting.push(connection);
-    this.#timer ??= setTimeout(() => this.#flush());
   }
 
-  /** Nothing more is at hand: flushes now, if that costs little. */
+  /** Nothing more is at hand: flushes now if that costs little, else soon. */
   settle(): void {
-    if (this.#waiting.length > 0 && this.#lastCost < CHEAP_MS) this.#flush();
+    if (this.#waiting.length === 0) return;
+    if (this.#lastCost < CHEAP_MS) this.flush();
+    else this.later();
+  }
+
+  /** More may be at hand: flushes soon. */
+  later(): void {
+    this.#timer ??= setTimeout(() => this.flush());
   }
 
   /** Forgets a connection. */
   delete(connection: Connection): void {
     this.#blocked.delete(connection);
-  }
-
-  /** Flushes all, whatever that costs. */
-  flush(): void {
-    this.#flush();
   }
 
   /** Stops. */
@@ -67,8 +68,9 @@ export class Flusher {
     this.#blocked.clear();
   }
 
-  #flush(): void {
-    clearTimeout(this.#timer);
+  /** Flushes now, whatever that costs. */
+  flush(): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
     this.#timer = undefined;
     const connections = this.#waiting;
     this.#waiting = [];

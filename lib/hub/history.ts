@@ -89,6 +89,8 @@ export class History {
         const event = await this.#next();
         if (this.#ended) return;
         if (event !== undefined && this.#wants(event.topic)) this.#reader.past(event);
+        // Where the carrier cannot tell whether there is more at hand, each event may be the last.
+        if (this.#subscription.caughtUp === undefined) this.#reader.settled(this);
         await this.#reader.room();
       }
     } catch (error) {

@@ -127,6 +127,8 @@ export class Hub {
   #subscription: Subscription | undefined;
   #position: EventMark | null | undefined;
   #encoded: Encoded | undefined;
+  /** Resolves when the sockets have had their turn, while they have it. */
+  #turn: Promise<void> | undefined;
   #closed = false;
   #lastId = 0;
   #published = 0;
@@ -201,16 +203,19 @@ export class Hub {
   }
 
   /**
-   * Publishes an event on the bus, and so to those who subscribed to it.
+   * Publishes an event on the bus, and so to those who subscribed to it. It waits while the sockets have their turn to send.
    *
    * @param topic its topic
    * @param payload its content
    * @throws {TopicError} if the topic breaks a rule
    * @throws {BusError} if the bus could not take it
    */
-  publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+  async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
     this.#published++;
-    return this.#bus.publish(topic, payload);
+    const published = await this.#bus.publish(topic, payload);
+    // Whoever publishes in a loop would otherwise never let the sockets send, until the bus overflows.
+    if (this.#turn !== undefined) await this.#turn;
+    return published;
   }
 
   /** What it has counted. */
@@ -288,6 +293,7 @@ export class Hub {
         const { value, done } = await next;
         if (done) throw new Error("the bus has ended");
         bytes += this.#fanOut(value);
+        if (subscription.caughtUp === undefined) this.#flusher.later();
       } catch (error) {
         if (!(error instanceof UnreadableEventError)) throw error;
         this.#options.log?.(error.message);
@@ -295,7 +301,8 @@ export class Hub {
       if (bytes < TURN_BYTES) continue;
       bytes = 0;
       this.#flusher.flush();
-      await new Promise((resolve) => setTimeout(resolve));
+      await (this.#turn = new Promise((resolve) => setTimeout(resolve)));
+      this.#turn = undefined;
     }
   }
 
