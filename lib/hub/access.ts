@@ -39,6 +39,8 @@ export class Access {
   readonly #subscribe: readonly string[];
 
   /**
+   * Says what somebody may do.
+   *
    * @param options who, and what
    * @throws {FilterError} if one of the filters is not one
    */

@@ -13,6 +13,20 @@ import { type Batches, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbo
 import { parseFilters, parseSubscribe } from "./requests.ts";
 import { type HubSocket, Wire } from "./socket.ts";
 
+/** A client of a hub, as those see it who run the hub. */
+export interface HubConnection {
+  /** Tells it from others, in a log. */
+  readonly id: number;
+  /** What was given to the hub. */
+  readonly socket: HubSocket;
+  /** Whose it is, if that is known. */
+  readonly name: string | undefined;
+  /** The filters that it has subscribed to. */
+  readonly filters: Iterable<string>;
+  /** How many bytes wait for it. */
+  readonly queuedBytes: number;
+}
+
 /** What a connection needs of its hub. */
 export interface ConnectionHub {
   /** What a connection may do. */
@@ -70,10 +84,8 @@ const MAX_REMEMBERED_IDS = 10_000;
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A client of a hub. */
-export class Connection implements HistoryReader {
-  /** Tells it from others, in a log. */
+export class Connection implements HubConnection, HistoryReader {
   readonly id: number;
-  /** What was given to the hub. */
   readonly socket: HubSocket;
   /** The same, whatever kind it is. */
   readonly wire: Wire;
@@ -114,12 +126,10 @@ export class Connection implements HistoryReader {
     this.#outbox = new Outbox(this.wire, batches);
   }
 
-  /** Whose it is, if that is known. */
   get name(): string | undefined {
     return this.access?.name;
   }
 
-  /** The filters that it has subscribed to. */
   get filters(): Iterable<string> {
     return this.#filters.keys();
   }
@@ -129,7 +139,6 @@ export class Connection implements HistoryReader {
     return this.#filters.size;
   }
 
-  /** How many bytes wait for it. */
   get queuedBytes(): number {
     return this.#outbox.bytes;
   }

@@ -10,7 +10,7 @@
 import { type Bus, type EventMark, type Published, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import type { Access } from "./access.ts";
-import { Connection, type ConnectionHub, type ConnectionLimits } from "./connection.ts";
+import { Connection, type ConnectionHub, type ConnectionLimits, type HubConnection } from "./connection.ts";
 import { envelopeOf, withPosition } from "./envelope.ts";
 import { Flusher } from "./flusher.ts";
 import type { History } from "./history.ts";
@@ -32,13 +32,13 @@ export interface HubOptions {
   /** How long a socket may take nothing of what waits for it, in milliseconds, before it is taken for dead. A minute if not given. */
   readonly stallTimeout?: number;
   /** Is called when a connection has been added. */
-  readonly onConnect?: (connection: Connection) => void;
+  readonly onConnect?: (connection: HubConnection) => void;
   /** Is called when one has ended, however that came. */
-  readonly onDisconnect?: (connection: Connection) => void;
+  readonly onDisconnect?: (connection: HubConnection) => void;
   /** Is called when one has subscribed. */
-  readonly onSubscribe?: (connection: Connection, filter: string) => void;
+  readonly onSubscribe?: (connection: HubConnection, filter: string) => void;
   /** Is called when one is ended because it reads too slowly, with how many bytes waited for it. */
-  readonly onBackpressure?: (connection: Connection, queuedBytes: number) => void;
+  readonly onBackpressure?: (connection: HubConnection, queuedBytes: number) => void;
   /** Takes what whoever runs the hub should know, as sentences. Nothing is done with them if not given. */
   readonly log?: (message: string) => void;
 }
@@ -165,7 +165,7 @@ export class Hub {
    * @param socket one that is open
    * @param options how it differs from the usual
    */
-  addConnection(socket: HubSocket, options: AddConnectionOptions = {}): Connection {
+  addConnection(socket: HubSocket, options: AddConnectionOptions = {}): HubConnection {
     const batch = options.batch ?? ("protocol" in socket && socket.protocol === BATCH_PROTOCOL);
     const connection = new Connection(++this.#lastId, socket, this.#host, {
       access: options.access,

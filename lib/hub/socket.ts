@@ -40,7 +40,7 @@ export type HubSocket = TextSocket | MessagePortSocket;
 
 /** What listening looks like, of all platforms. */
 // deno-lint-ignore no-explicit-any -- each platform has its own type of event, and a listener for one of them takes no other
-type TellsEvents = (type: any, listener: (event: any) => void) => unknown;
+export type TellsEvents = (type: any, listener: (event: any) => void) => unknown;
 
 const OPEN = 1;
 
