@@ -48,6 +48,15 @@ function jsonWith({ id, time, topic }: BusEvent, members: string): string {
   return `${JSON.stringify({ id, time, topic }).slice(0, -1)},${members}}`;
 }
 
+/**
+ * How deep JSON may be nested, in a payload. What reads JSON calls itself for each level, so at some thousands its stack overflows:
+ * ours, or that of whoever we would send it to. A payload that is deeper is bytes.
+ */
+const MAX_PAYLOAD_DEPTH = 500;
+
+/** The same for what has a payload in it. */
+const MAX_DEPTH = MAX_PAYLOAD_DEPTH + 10;
+
 /** What a payload is to a reader of text. */
 export interface ReadablePayload {
   /** The payload as text. */
@@ -63,7 +72,7 @@ const BEGINS_JSON = /^[\s{["\-\dtfn]/;
  * Reads a payload as text.
  *
  * @param payload any bytes
- * @returns what it is; `undefined` if it is not UTF-8
+ * @returns what it is; `undefined` if it is not UTF-8, or could be mistaken for JSON that is nested too deeply
  */
 export function readPayload(payload: Uint8Array): ReadablePayload | undefined {
   let text;
@@ -72,7 +81,26 @@ export function readPayload(payload: Uint8Array): ReadablePayload | undefined {
   } catch {
     return undefined;
   }
+  if (isDeeperThan(MAX_PAYLOAD_DEPTH, text)) return undefined;
   return { text, json: BEGINS_JSON.test(text) ? parsed(text) : undefined };
+}
+
+/** Whether JSON is nested deeper than that. What is no JSON may be so, too. */
+function isDeeperThan(limit: number, text: string): boolean {
+  if (text.length <= 2 * limit) return false;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (inString) {
+      if (character === "\\") at++;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === "[" || character === "{") {
+      if (++depth > limit) return true;
+    } else if (character === "]" || character === "}") depth--;
+  }
+  return false;
 }
 
 function parsed(text: string): { readonly value: unknown } | undefined {
@@ -125,9 +153,10 @@ declare global {
  * JavaScript has.
  *
  * @param text the JSON
- * @throws {SyntaxError} if it is none
+ * @throws {SyntaxError} if it is none, or is nested too deeply
  */
 export function parseJson(text: string): unknown {
+  if (isDeeperThan(MAX_DEPTH, text)) throw new SyntaxError(`it is nested too deeply: ${MAX_DEPTH} levels are allowed`);
   return JSON.parse(text, (_key, value, { source }) => typeof value === "number" ? JSON.rawJSON(source) : value);
 }
 
@@ -139,7 +168,8 @@ export function parseJson(text: string): unknown {
  */
 export function payloadOfJson(value: unknown): string {
   // Half of a surrogate pair cannot be written in UTF-8, but in JSON.
-  const isJson = typeof value !== "string" || !value.isWellFormed() || (BEGINS_JSON.test(value) && parsed(value));
+  const isJson = typeof value !== "string" || !value.isWellFormed() ||
+    (BEGINS_JSON.test(value) && parsed(value) !== undefined);
   return isJson ? JSON.stringify(value) : value;
 }
 

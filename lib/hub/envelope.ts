@@ -65,8 +65,8 @@ export function parseEnvelope(text: string): Envelope {
   let said: unknown;
   try {
     said = parseJson(text);
-  } catch {
-    throw new EnvelopeError("this is not JSON");
+  } catch (error) {
+    throw new EnvelopeError(`this is not JSON that can be read: ${error instanceof Error ? error.message : error}`);
   }
   // A number is an object here, too, so that it can be kept as it was written.
   if (typeof said !== "object" || said === null || !text.trimStart().startsWith("{")) {

@@ -309,8 +309,13 @@ export class Hub {
   /** Gives an event to those who want it. Returns how many bytes it is. */
   #fanOut(event: BusEvent): number {
     this.#position = event;
-    const connections = this.#routes.match(event.topic);
-    for (const connection of connections) connection.deliver(event);
+    try {
+      for (const connection of this.#routes.match(event.topic)) connection.deliver(event);
+    } catch (error) {
+      // A fault of ours, which is to cost nobody more than this event.
+      const reason = error instanceof Error ? error.stack : error;
+      this.#options.log?.(`internal error: cannot deliver the event ${JSON.stringify(event.id)}: ${reason}`);
+    }
     return event.payload.length;
   }
 

@@ -48,6 +48,25 @@ Deno.test("an envelope is a type, an id and a payload", () => {
   assert.throws(() => payloadOf({ type: "a", id: "", payload: null, payload_base64: "?" }), EnvelopeError);
 });
 
+Deno.test("what is nested so deeply that a reader's stack might overflow is bytes, and no JSON", () => {
+  const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  const quoted = `{"a":"\\"${"[".repeat(2000)}"}`;
+  for (const text of [nested(500), quoted]) {
+    const sent = envelopeOf(event("deep", text));
+    assert.equal(sent, `{"type":"deep","id":"","payload":${text}}`);
+    assert.deepEqual(bytes(payloadOf(parseEnvelope(sent))), bytes(text));
+  }
+  for (const depth of [501, 4000, 200_000]) {
+    const sent = envelopeOf(event("deep", nested(depth)));
+    assert.match(sent, /^\{"type":"deep","id":"","payload":null,"payload_base64":"/);
+    assert.deepEqual(bytes(payloadOf(parseEnvelope(sent))), bytes(nested(depth)));
+  }
+  assert.throws(
+    () => parseEnvelope(`{"type":"deep","payload":${nested(4000)}}`),
+    /not JSON that can be read: .*too deeply/,
+  );
+});
+
 Deno.test("a topic is a type, or a type and an id", () => {
   for (
     const [topic, type, id] of [
