@@ -8,7 +8,7 @@ import { type BusEvent, checkTopic, TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
 import type { Access } from "./access.ts";
 import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
-import { History, type HistoryReader } from "./history.ts";
+import { History, type HistoryReader, type HistoryRequest } from "./history.ts";
 import { type Batches, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
 import { parseFilters, parseSubscribe } from "./requests.ts";
 import { type HubSocket, Wire } from "./socket.ts";
@@ -76,7 +76,7 @@ const MAX_ERRORS = 100;
 const ERRORS_MS = 60_000;
 
 /** How many bytes that a connection has sent may wait for the bus. */
-const MAX_UNPUBLISHED_BYTES = 16 * 1024 * 1024;
+const MAX_UNPUBLISHED_BYTES = 64 * 1024 * 1024;
 
 /** How many events are remembered to have been sent, while one may come in more than one way. */
 const MAX_REMEMBERED_IDS = 10_000;
@@ -98,6 +98,8 @@ export class Connection implements HubConnection, HistoryReader {
   /** What it has subscribed to, and where that comes from. */
   readonly #filters = new Map<string, History | undefined>();
   readonly #histories = new Set<History>();
+  /** What it is to have of the past, when it has had what it asked for before. */
+  #asked: HistoryRequest[] = [];
   /** What it has been sent, while an event may come in more than one way. */
   #sent: Set<string> | undefined;
   #wantsPositions = false;
@@ -143,9 +145,9 @@ export class Connection implements HubConnection, HistoryReader {
     return this.#outbox.bytes;
   }
 
-  /** How many bytes its socket has been handed and not sent, as far as it is known. */
-  get handed(): number {
-    return this.#outbox.handed;
+  /** How many bytes its socket has sent so far, as far as it is known. */
+  get sentBytes(): number {
+    return this.#outbox.sent;
   }
 
   /** Whether events are sent with where they are on the bus. */
@@ -155,10 +157,17 @@ export class Connection implements HubConnection, HistoryReader {
 
   // What it receives.
 
-  /** Sends it an event, unless it has had it. */
+  /** Sends it an event that the hub has received, unless it has had it, or a history gives it in its place. */
   deliver(event: BusEvent): void {
-    if (!this.#isOpen || this.access?.mayReceive(event.topic) === false || !this.#isNew(event.id)) return;
-    this.#send(this.#hub.frameOf(event, this));
+    if (!this.#isOpen || !this.#mayReceive(event)) return;
+    for (const history of this.#histories) {
+      if (history.ownsLive && history.wants(event.topic)) return;
+    }
+    if (this.#isNew(event.id)) this.#send(this.#hub.frameOf(event, this));
+  }
+
+  #mayReceive({ topic }: BusEvent): boolean {
+    return this.access?.mayReceive(topic) ?? true;
   }
 
   /** Hands over what waits, as far as the socket has room. Returns whether that was all. */
@@ -188,10 +197,11 @@ export class Connection implements HubConnection, HistoryReader {
     this.#hub.settle();
   }
 
-  /** Takes note that an event is sent. Returns whether it was not before. */
+  /** Takes note that an event is sent, as long as it may come in another way, too. Returns whether it was not before. */
   #isNew(id: string): boolean {
     if (this.#sent === undefined) return true;
     if (this.#sent.has(id)) return false;
+    if (!this.#comesInManyWays()) return true;
     this.#sent.add(id);
     if (this.#sent.size > MAX_REMEMBERED_IDS) {
       for (const oldest of this.#sent) {
@@ -200,6 +210,14 @@ export class Connection implements HubConnection, HistoryReader {
       }
     }
     return true;
+  }
+
+  /** Once a history has the place of what the hub receives, only that gives it. */
+  #comesInManyWays(): boolean {
+    for (const { ownsLive } of this.#histories) {
+      if (!ownsLive) return true;
+    }
+    return false;
   }
 
   // What it asks for.
@@ -229,7 +247,7 @@ export class Connection implements HubConnection, HistoryReader {
       case "__subscribe":
         return this.#subscribe(payload, ref);
       case "__unsubscribe":
-        return parseFilters(payload).forEach((filter) => this.#unsubscribe(filter));
+        return this.#unsubscribeAll(parseFilters(payload));
       case "__ping":
         return this.#tell("__pong", payload);
       default:
@@ -283,11 +301,35 @@ export class Connection implements HubConnection, HistoryReader {
       this.#wantsPositions = true;
       return this.#tellSubscribed(topic, ref);
     }
-    // What has been subscribed to already begins anew, in the place that is asked for now.
-    const history = new History(this.#hub.bus, { topic, ref, filters, from }, this);
+    this.#asked.push({ topic, ref, filters, from });
+    this.#beginHistories();
+  }
+
+  /** Begins what has been asked for of the past, one after another: so an event that is in two of them is sent once. */
+  #beginHistories(): void {
+    for (let asked; this.#canBegin() && (asked = this.#asked.shift()) !== undefined;) {
+      try {
+        this.#beginHistory(asked);
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        this.#refuse(error.message, asked.topic, asked.ref);
+      }
+    }
+  }
+
+  #canBegin(): boolean {
+    for (const history of this.#histories) {
+      if (!history.isForever) return false;
+    }
+    return true;
+  }
+
+  #beginHistory(asked: HistoryRequest): void {
+    const history = new History(this.#hub.bus, asked, this);
     this.#wantsPositions = true;
     this.#sent ??= new Set();
-    for (const filter of filters) {
+    for (const filter of asked.filters) {
+      // What has been subscribed to already begins anew, in the place that is asked for now.
       this.#unsubscribe(filter);
       this.#filters.set(filter, history);
       this.#hub.subscribed(this, filter);
@@ -300,6 +342,13 @@ export class Connection implements HubConnection, HistoryReader {
     this.#filters.set(filter, undefined);
     this.#hub.route(filter, this);
     this.#hub.subscribed(this, filter);
+  }
+
+  #unsubscribeAll(filters: readonly string[]): void {
+    for (const filter of filters) this.#unsubscribe(filter);
+    this.#asked = this.#asked
+      .map((asked) => ({ ...asked, filters: asked.filters.filter((filter) => !filters.includes(filter)) }))
+      .filter((asked) => asked.filters.length > 0);
   }
 
   #unsubscribe(filter: string): void {
@@ -338,7 +387,10 @@ export class Connection implements HubConnection, HistoryReader {
   // The past that it has asked for.
 
   past(event: BusEvent): void {
-    this.deliver(event);
+    if (!this.#isOpen || !this.#mayReceive(event) || !this.#isNew(event.id)) return;
+    // It is read no faster than there is room, so what may wait needs no other bound.
+    this.#outbox.push(this.#hub.frameOf(event, this));
+    this.#hub.changed(this);
   }
 
   room(): Promise<void> | undefined {
@@ -350,20 +402,24 @@ export class Connection implements HubConnection, HistoryReader {
 
   caughtUp(history: History): void {
     this.#tellSubscribed(history.topic, history.ref);
+    this.#beginHistories();
   }
 
   settled(history: History): void {
     this.#hub.settle();
-    this.join(history);
+    this.#join(history);
   }
 
-  /** What is left of the histories that have caught up with the hub comes from there from now on. */
-  joinAll(): void {
-    for (const history of this.#histories) this.join(history);
+  /** The hub has given all that it has received: what it receives next, a history gives in its place, or is no longer needed for. */
+  hubSettled(): void {
+    for (const history of this.#histories) {
+      history.ownsLive = true;
+      this.#join(history);
+    }
   }
 
   /** Goes on without a history, if that has caught up with the hub. */
-  join(history: History): void {
+  #join(history: History): void {
     if (!this.#hub.isCaughtUp(history)) return;
     for (const filter of history.filters) {
       this.#filters.set(filter, undefined);
@@ -378,6 +434,8 @@ export class Connection implements HubConnection, HistoryReader {
   }
 
   failed(history: History, reason: string): void {
+    // Events may have been left to it.
+    if (history.ownsLive) return this.#hub.drop(this, 1013, reason);
     for (const filter of history.filters) this.#filters.delete(filter);
     this.#forget(history);
     this.#tellError(reason, history.topic, history.ref);
@@ -386,6 +444,7 @@ export class Connection implements HubConnection, HistoryReader {
   #forget(history: History): void {
     this.#histories.delete(history);
     if (this.#histories.size === 0) this.#sent = undefined;
+    if (this.#isOpen) this.#beginHistories();
   }
 
   /** How many histories it has. */
@@ -403,6 +462,7 @@ export class Connection implements HubConnection, HistoryReader {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     for (const filter of [...this.#filters.keys()]) this.#unsubscribe(filter);
+    this.#asked = [];
     this.#outbox.clear();
     this.#waitsForRoom?.resolve();
     if (code !== undefined) this.wire.close(code, shortened(reason));

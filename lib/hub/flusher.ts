@@ -12,6 +12,9 @@ import type { Connection } from "./connection.ts";
 /** How long a flush may have taken, in milliseconds, for the next one not to wait for more events. */
 const CHEAP_MS = 1;
 
+/** Who has taken nothing for so long, in milliseconds, is not waited for. */
+const PROGRESS_MS = 500;
+
 /** How soon a socket without room is looked at again, in milliseconds: soon after it has made progress, else ever later. */
 const SOONEST_LOOK_MS = 1;
 const LATEST_LOOK_MS = 50;
@@ -24,7 +27,7 @@ export class Flusher {
   #timer: Timer | undefined;
   #lastCost = 0;
   /** Those whose socket has no room, and when it last sent something. */
-  readonly #blocked = new Map<Connection, { handed: number; since: number }>();
+  readonly #blocked = new Map<Connection, { sentBytes: number; since: number }>();
   #lookTimer: Timer | undefined;
   #lookAfter = SOONEST_LOOK_MS;
 
@@ -56,6 +59,18 @@ export class Flusher {
     this.#timer ??= setTimeout(() => this.flush());
   }
 
+  /**
+   * Whether somebody is behind who makes progress.
+   *
+   * @param bytes so much must wait for them
+   */
+  isAnyBehind(bytes: number): boolean {
+    for (const [connection, { since }] of this.#blocked) {
+      if (connection.queuedBytes > bytes && performance.now() - since < PROGRESS_MS) return true;
+    }
+    return false;
+  }
+
   /** Forgets a connection. */
   delete(connection: Connection): void {
     this.#blocked.delete(connection);
@@ -84,7 +99,7 @@ export class Flusher {
 
   #block(connection: Connection, now: number): void {
     if (this.#blocked.has(connection)) return;
-    this.#blocked.set(connection, { handed: connection.handed, since: now });
+    this.#blocked.set(connection, { sentBytes: connection.sentBytes, since: now });
     this.#lookAfter = SOONEST_LOOK_MS;
     this.#lookLater();
   }
@@ -92,19 +107,20 @@ export class Flusher {
   #lookLater(): void {
     this.#lookTimer ??= setTimeout(() => {
       this.#lookTimer = undefined;
-      this.#look();
+      this.look();
     }, this.#lookAfter);
   }
 
-  #look(): void {
+  /** Looks at those without room now. */
+  look(): void {
     const now = performance.now();
     this.#lookAfter = Math.min(LATEST_LOOK_MS, this.#lookAfter * 2);
     for (const [connection, state] of this.#blocked) {
       if (connection.flush()) {
         this.#blocked.delete(connection);
         this.#lookAfter = SOONEST_LOOK_MS;
-      } else if (connection.handed !== state.handed) {
-        state.handed = connection.handed;
+      } else if (connection.sentBytes !== state.sentBytes) {
+        state.sentBytes = connection.sentBytes;
         state.since = now;
         this.#lookAfter = SOONEST_LOOK_MS;
       } else if (now - state.since > this.#stallMs) {

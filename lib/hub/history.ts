@@ -26,6 +26,18 @@ export interface HistoryReader {
 }
 
 /** What a connection has asked for at once. */
+export interface HistoryRequest {
+  /** What was asked for, as it was asked. */
+  readonly topic: unknown;
+  /** What the answer is to hold. */
+  readonly ref: unknown;
+  /** Which events. */
+  readonly filters: readonly string[];
+  /** Where to begin. */
+  readonly from: SubscribeOptions["from"];
+}
+
+/** What a connection has asked for, as it is given. */
 export class History {
   /** What was asked for, as it was asked. */
   readonly topic: unknown;
@@ -36,6 +48,8 @@ export class History {
   readonly #filters: Map<string, (topic: string) => boolean>;
   #ended = false;
   #told = false;
+  /** Whether what the hub receives from now on is given by this, in its place, where it is wanted. */
+  ownsLive = false;
 
   /**
    * Begins.
@@ -45,11 +59,7 @@ export class History {
    * @param reader who gets them
    * @throws {BusError} if the bus has no past to give
    */
-  constructor(
-    bus: Bus,
-    asked: { topic: unknown; ref: unknown; filters: readonly string[]; from: SubscribeOptions["from"] },
-    reader: HistoryReader,
-  ) {
+  constructor(bus: Bus, asked: HistoryRequest, reader: HistoryReader) {
     this.topic = asked.topic;
     this.ref = asked.ref;
     this.#filters = new Map(asked.filters.map((filter) => [filter, compileFilter(filter)]));
@@ -64,9 +74,22 @@ export class History {
     return this.#subscription.caughtUp === true;
   }
 
+  /** Whether it has given the past, as far as that is known, and will never be known to have caught up. */
+  get isForever(): boolean {
+    return this.#told && this.#subscription.caughtUp === undefined;
+  }
+
   /** The filters that are still wanted. */
   get filters(): Iterable<string> {
     return this.#filters.keys();
+  }
+
+  /** Whether it gives what is published under a topic. */
+  wants(topic: string): boolean {
+    for (const matches of this.#filters.values()) {
+      if (matches(topic)) return true;
+    }
+    return false;
   }
 
   /** Gives up a filter. Returns whether that was the last one, and the history has ended. */
@@ -88,7 +111,7 @@ export class History {
       while (!this.#ended) {
         const event = await this.#next();
         if (this.#ended) return;
-        if (event !== undefined && this.#wants(event.topic)) this.#reader.past(event);
+        if (event !== undefined && this.wants(event.topic)) this.#reader.past(event);
         // Where the carrier cannot tell whether there is more at hand, each event may be the last.
         if (this.#subscription.caughtUp === undefined) this.#reader.settled(this);
         await this.#reader.room();
@@ -123,13 +146,6 @@ export class History {
     } catch {
       // Whoever waits for the next event is told.
     }
-  }
-
-  #wants(topic: string): boolean {
-    for (const matches of this.#filters.values()) {
-      if (matches(topic)) return true;
-    }
-    return false;
   }
 
   #settle(): void {

@@ -9,12 +9,13 @@
  */
 import { type Bus, type EventMark, type Published, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
+import { EVENT_BYTES } from "../bus/subscription.ts";
 import type { Access } from "./access.ts";
 import { Connection, type ConnectionHub, type ConnectionLimits, type HubConnection } from "./connection.ts";
 import { envelopeOf, withPosition } from "./envelope.ts";
 import { Flusher } from "./flusher.ts";
 import type { History } from "./history.ts";
-import { Batches, type Frame, frameOf } from "./outbox.ts";
+import { Batches, type Frame, frameOf, HANDED_BYTES } from "./outbox.ts";
 import { Routes } from "./routes.ts";
 import type { HubSocket } from "./socket.ts";
 
@@ -75,8 +76,17 @@ export interface HubStats {
   readonly maxQueuedBytes: number;
 }
 
-/** How many bytes of events are taken from the bus before the sockets get a turn to send. */
-const TURN_BYTES = 256 * 1024;
+/** How many bytes of events are taken from the bus before the sockets get a turn to send: as many as each of them takes. */
+const TURN_BYTES = HANDED_BYTES;
+
+/** Who reads faster than that, in bytes a millisecond, is not ended, however many events come at once. */
+const SLOWEST_BYTES_PER_MS = 16 * 1024;
+
+/** How many bytes may be published through the hub that it has yet to receive, each event counted as its payload and some more. */
+const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
+
+/** What an event counts for that nobody wants: it costs little, but not nothing. */
+const UNWANTED_BYTES = 64;
 
 /** How long to wait before the bus is subscribed to again after it has failed, in milliseconds, at first and at most. */
 const RETRY_MS = 100;
@@ -127,8 +137,9 @@ export class Hub {
   #subscription: Subscription | undefined;
   #position: EventMark | null | undefined;
   #encoded: Encoded | undefined;
-  /** Resolves when the sockets have had their turn, while they have it. */
-  #turn: Promise<void> | undefined;
+  /** How many bytes have been published through the hub since it last had received all that there is; and when it has again. */
+  #aheadBytes = 0;
+  #caughtUp = Promise.withResolvers<void>();
   #closed = false;
   #lastId = 0;
   #published = 0;
@@ -203,7 +214,8 @@ export class Hub {
   }
 
   /**
-   * Publishes an event on the bus, and so to those who subscribed to it. It waits while the sockets have their turn to send.
+   * Publishes an event on the bus, and so to those who subscribed to it. It waits as long as the hub has
+   * yet to fan out much of what was published before.
    *
    * @param topic its topic
    * @param payload its content
@@ -211,11 +223,11 @@ export class Hub {
    * @throws {BusError} if the bus could not take it
    */
   async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+    while (this.#aheadBytes > MAX_AHEAD_BYTES) await this.#caughtUp.promise;
     this.#published++;
-    const published = await this.#bus.publish(topic, payload);
-    // Whoever publishes in a loop would otherwise never let the sockets send, until the bus overflows.
-    if (this.#turn !== undefined) await this.#turn;
-    return published;
+    // Where the carrier does not tell when all has been received, it is elsewhere, and has a bound of its own.
+    if (this.#subscription?.caughtUp !== undefined) this.#aheadBytes += payload.length + EVENT_BYTES;
+    return await this.#bus.publish(topic, payload);
   }
 
   /** What it has counted. */
@@ -299,30 +311,45 @@ export class Hub {
         this.#options.log?.(error.message);
       }
       if (bytes < TURN_BYTES) continue;
+      await this.#giveTurn(bytes);
       bytes = 0;
-      this.#flusher.flush();
-      await (this.#turn = new Promise((resolve) => setTimeout(resolve)));
-      this.#turn = undefined;
     }
   }
 
-  /** Gives an event to those who want it. Returns how many bytes it is. */
+  /** Lets the sockets send, and waits for those that are far behind, as long as they make progress and are not too slow. */
+  async #giveTurn(bytes: number): Promise<void> {
+    this.#flusher.flush();
+    const until = performance.now() + bytes / SLOWEST_BYTES_PER_MS;
+    do {
+      await new Promise((resolve) => setTimeout(resolve));
+      this.#flusher.look();
+    } while (performance.now() < until && this.#flusher.isAnyBehind(this.#host.limits.maxBuffer / 2));
+  }
+
+  /** Gives an event to those who want it. Returns about how many bytes that was for each of them. */
   #fanOut(event: BusEvent): number {
     this.#position = event;
     try {
-      for (const connection of this.#routes.match(event.topic)) connection.deliver(event);
+      const connections = this.#routes.match(event.topic);
+      for (const connection of connections) connection.deliver(event);
+      return connections.length === 0 ? UNWANTED_BYTES : this.#encode(event).plain.bytes;
     } catch (error) {
       // A fault of ours, which is to cost nobody more than this event.
       const reason = error instanceof Error ? error.stack : error;
       this.#options.log?.(`internal error: cannot deliver the event ${JSON.stringify(event.id)}: ${reason}`);
+      return UNWANTED_BYTES;
     }
-    return event.payload.length;
   }
 
   /** Nothing more has come. */
   #settled(): void {
+    if (this.#aheadBytes > 0) {
+      this.#aheadBytes = 0;
+      this.#caughtUp.resolve();
+      this.#caughtUp = Promise.withResolvers();
+    }
     for (const connection of this.#withHistories) {
-      connection.joinAll();
+      connection.hubSettled();
       if (connection.histories === 0) this.#withHistories.delete(connection);
     }
     this.#flusher.settle();

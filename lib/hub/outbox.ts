@@ -58,6 +58,8 @@ export class Outbox {
   #bytes = 0;
   /** How much the socket may hold: what it said when it was last asked, and what it has been handed since. */
   #handed = 0;
+  /** How much it has been handed ever. */
+  #allHanded = 0;
 
   /**
    * @param wire where to send
@@ -73,9 +75,9 @@ export class Outbox {
     return this.#bytes;
   }
 
-  /** How many bytes the socket holds, as far as it is known. */
-  get handed(): number {
-    return this.#handed;
+  /** How many bytes the socket has sent so far, as far as it is known. */
+  get sent(): number {
+    return this.#allHanded - this.#handed;
   }
 
   /** Adds a frame. */
@@ -95,9 +97,10 @@ export class Outbox {
         this.#compact();
         return false;
       }
-      const frame = this.#batches === undefined ? this.#frames[this.#done++] : this.#nextBatch(this.#batches);
+      const frame = this.#batches === undefined ? this.#take() : this.#takeBatch(this.#batches);
       this.#wire.send(frame.text);
       this.#handed += frame.bytes;
+      this.#allHanded += frame.bytes;
     }
     this.clear();
     return true;
@@ -116,23 +119,25 @@ export class Outbox {
     return this.#handed === 0 || this.#handed + bytes <= HANDED_BYTES;
   }
 
-  /** As many frames as there is room for, one at least. */
-  #nextBatch(batches: Batches): Frame {
-    let end = this.#done;
-    for (let room = HANDED_BYTES - this.#handed; end < this.#frames.length; end++) {
-      room -= this.#frames[end].bytes + 1;
-      if (room < 0 && end > this.#done) break;
-    }
-    const all = this.#done === 0 && end === this.#frames.length;
-    const batch = batches.join(all ? this.#frames : this.#frames.slice(this.#done, end));
-    this.#done = end;
-    return batch;
+  #take(): Frame {
+    const frame = this.#frames[this.#done++];
+    this.#bytes -= frame.bytes;
+    return frame;
   }
 
-  /** Forgets what has been handed over. */
+  /** As many frames as there is room for, one at least. */
+  #takeBatch(batches: Batches): Frame {
+    const begin = this.#done;
+    let room = HANDED_BYTES - this.#handed - this.#take().bytes;
+    while (this.#done < this.#frames.length && (room -= this.#frames[this.#done].bytes + 1) >= 0) this.#take();
+    const all = begin === 0 && this.#done === this.#frames.length;
+    return batches.join(all ? this.#frames : this.#frames.slice(begin, this.#done));
+  }
+
+  /** Forgets what has been handed over, when that is most of what is remembered. */
   #compact(): void {
-    this.#frames.splice(0, this.#done);
+    if (this.#done <= this.#frames.length / 2) return;
+    this.#frames = this.#frames.slice(this.#done);
     this.#done = 0;
-    this.#bytes = this.#frames.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 }

@@ -20,6 +20,9 @@ import type { Visitors } from "./visitors.ts";
 /** The subprotocol of those who take one envelope in a frame, and have to name one, since they offer a token as another. */
 const PLAIN_PROTOCOL = "ollie.v1";
 
+/** Of the protocol of WebSockets, RFC 6455. */
+const VERSION = "13";
+
 /** How long a peer may be silent, in seconds, before it is asked whether it is there; and then, before it is taken for dead. */
 const IDLE_S = 30;
 
@@ -76,6 +79,7 @@ export class HubServer {
   async handle(request: Request): Promise<Response> {
     const { visitors } = this.#options;
     try {
+      if (!URL.canParse(request.url)) throw new Refusal(400, "the Host of this request is none");
       const refusal = visitors.refusal(request);
       if (refusal !== undefined) throw new Refusal(403, refusal);
       const response = await this.#route(request);
@@ -181,6 +185,12 @@ export class HubServer {
   }
 
   async #upgrade(request: Request): Promise<Response> {
+    if (request.method !== "GET" || request.headers.get("sec-websocket-version") !== VERSION) {
+      throw new Refusal(426, `a WebSocket begins with a GET, and speaks version ${VERSION}`, {
+        upgrade: "websocket",
+        "sec-websocket-version": VERSION,
+      });
+    }
     const access = await this.#authenticate(request);
     this.#admit();
     const offered = protocolsOf(request);
