@@ -160,10 +160,15 @@ export class Connection implements HubConnection, HistoryReader {
   /** Sends it an event that the hub has received, unless it has had it, or a history gives it in its place. */
   deliver(event: BusEvent): void {
     if (!this.#isOpen || !this.#mayReceive(event)) return;
-    for (const history of this.#histories) {
-      if (history.ownsLive && history.wants(event.topic)) return;
-    }
+    if (this.#histories.size > 0 && this.#isGivenByHistory(event)) return;
     if (this.#isNew(event.id)) this.#send(this.#hub.frameOf(event, this));
+  }
+
+  #isGivenByHistory({ topic }: BusEvent): boolean {
+    for (const history of this.#histories) {
+      if (history.ownsLive && history.wants(topic)) return true;
+    }
+    return false;
   }
 
   #mayReceive({ topic }: BusEvent): boolean {
@@ -283,7 +288,7 @@ export class Connection implements HubConnection, HistoryReader {
 
   #subscribe(payload: unknown, ref: unknown): void {
     const { filters, from } = parseSubscribe(payload);
-    const news = filters.filter((filter) => !this.#filters.has(filter));
+    const news = new Set(filters.filter((filter) => !this.#filters.has(filter)));
     const forbidden = filters.find((filter) => this.access?.maySubscribe(filter) === false);
     if (forbidden !== undefined) {
       throw new EnvelopeError(`${this.#who()} may not subscribe to ${JSON.stringify(forbidden)}`, {
@@ -291,7 +296,8 @@ export class Connection implements HubConnection, HistoryReader {
       });
     }
     const { maxSubscriptions } = this.#hub.limits;
-    if (this.#filters.size + new Set(news).size > maxSubscriptions) {
+    const asked = this.#asked.reduce((sum, { filters }) => sum + filters.length, 0);
+    if (this.#filters.size + asked + news.size > maxSubscriptions) {
       throw new EnvelopeError(`a connection may subscribe to ${maxSubscriptions} filters, and no more`);
     }
     const { topic } = payload as { readonly topic: unknown };
@@ -326,6 +332,7 @@ export class Connection implements HubConnection, HistoryReader {
 
   #beginHistory(asked: HistoryRequest): void {
     const history = new History(this.#hub.bus, asked, this);
+    this.#histories.add(history);
     this.#wantsPositions = true;
     this.#sent ??= new Set();
     for (const filter of asked.filters) {
@@ -334,7 +341,6 @@ export class Connection implements HubConnection, HistoryReader {
       this.#filters.set(filter, history);
       this.#hub.subscribed(this, filter);
     }
-    this.#histories.add(history);
     this.#hub.hasHistory(this);
   }
 

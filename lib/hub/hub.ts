@@ -343,11 +343,7 @@ export class Hub {
 
   /** Nothing more has come. */
   #settled(): void {
-    if (this.#aheadBytes > 0) {
-      this.#aheadBytes = 0;
-      this.#caughtUp.resolve();
-      this.#caughtUp = Promise.withResolvers();
-    }
+    this.#letPublish();
     for (const connection of this.#withHistories) {
       connection.hubSettled();
       if (connection.histories === 0) this.#withHistories.delete(connection);
@@ -355,8 +351,16 @@ export class Hub {
     this.#flusher.settle();
   }
 
+  #letPublish(): void {
+    if (this.#aheadBytes === 0) return;
+    this.#aheadBytes = 0;
+    this.#caughtUp.resolve();
+    this.#caughtUp = Promise.withResolvers();
+  }
+
   /** Events have been missed, or may have been: those who hear of it can come back, and ask for what came since. */
   #missed(error: unknown): void {
+    this.#letPublish();
     this.#options.log?.(`the bus failed, and is tried again: ${error instanceof Error ? error.message : error}`);
     for (const connection of this.#connections.values()) {
       this.#end(connection, 1013, "the hub may have missed events of its bus: connect again, and resume");
