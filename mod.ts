@@ -19,7 +19,17 @@ export { openBus, openPublisher } from "./lib/open.ts";
 export * from "./lib/bus.ts";
 export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
 export { NinepBus } from "./lib/bus/ninep.ts";
+export { HubBus, type HubBusOptions } from "./lib/bus/hub.ts";
 export { MemoryBus, type MemoryBusOptions } from "./lib/bus/memory.ts";
 export { type BusEvent, checkTopic, MAX_TOPIC_BYTES, RESERVED_PREFIX, TopicError } from "./lib/event.ts";
 export { checkFilter, compileFilter, FilterError, FilterTree } from "./lib/filter.ts";
 export { type Clock, formatTime, systemClock } from "./lib/time.ts";
+export {
+  Spoke,
+  SpokeEvent,
+  type SpokeEventInit,
+  type SpokeListener,
+  type SpokeOptions,
+  type SpokeStatus,
+  type SpokeStatusType,
+} from "./lib/hub/spoke.ts";
