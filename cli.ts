@@ -19,6 +19,10 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   pub: { summary: "publish an event", load: () => import("./lib/cli/pub.ts") },
   sub: { summary: "print events as they come", load: () => import("./lib/cli/sub.ts") },
   serve9p: { summary: "serve a bus as files, over 9P", load: () => import(besides("./lib/cli/serve9p.ts")) },
+  hub: {
+    summary: "serve a bus to browsers and services, over WebSocket and HTTP",
+    load: () => import(besides("./lib/cli/hub.ts")),
+  },
   "9p": { summary: "read and write files of a 9P server", load: () => import(besides("./lib/cli/ninep.ts")) },
 };
 

@@ -21,8 +21,12 @@ export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
 export { NinepBus } from "./lib/bus/ninep.ts";
 export { HubBus, type HubBusOptions } from "./lib/bus/hub.ts";
 export { MemoryBus, type MemoryBusOptions } from "./lib/bus/memory.ts";
+export { type AddConnectionOptions, BATCH_PROTOCOL, Hub, type HubOptions, type HubStats } from "./lib/hub/hub.ts";
+export { Access, type AccessOptions } from "./lib/hub/access.ts";
+export type { HubConnection } from "./lib/hub/connection.ts";
+export type { HubSocket, MessagePortSocket, TellsEvents, TextSocket } from "./lib/hub/socket.ts";
 export { type BusEvent, checkTopic, MAX_TOPIC_BYTES, RESERVED_PREFIX, TopicError } from "./lib/event.ts";
-export { checkFilter, compileFilter, FilterError, FilterTree } from "./lib/filter.ts";
+export { checkFilter, compileFilter, filterCovers, FilterError, FilterTree } from "./lib/filter.ts";
 export { type Clock, formatTime, systemClock } from "./lib/time.ts";
 export {
   Spoke,

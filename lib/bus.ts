@@ -85,6 +85,13 @@ export interface Subscription extends AsyncIterableIterator<BusEvent, undefined>
    */
   readonly ready: Promise<Position | undefined>;
 
+  /**
+   * Whether somebody waits in `next()`, and all that there is for it has been given. Where two subscriptions of one bus are caught
+   * up at the same moment, both have given the same events, as far as their filters match the same. Always `undefined` where
+   * the carrier is elsewhere, so that it cannot be known.
+   */
+  readonly caughtUp: boolean | undefined;
+
   /** The next event; `done` once the subscription has ended. Rejects with a {@linkcode BusError} if it broke. */
   next(): Promise<IteratorResult<BusEvent, undefined>>;
 

@@ -111,6 +111,37 @@ export function compileFilter(filter: string): (topic: string) => boolean {
   };
 }
 
+/**
+ * Whether a filter matches no topic but those that another matches, too: whoever may see what `wide` matches may be given
+ * `narrow`.
+ *
+ * @param wide such as `session.>`
+ * @param narrow such as `session.*.state`
+ * @throws {FilterError} if one of them is not a filter
+ *
+ * @example
+ * ```ts
+ * import { filterCovers } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
+ *
+ * assert(filterCovers("session.>", "session.*.state"));
+ * assert(!filterCovers("session.*", "session.>"));
+ * ```
+ */
+export function filterCovers(wide: string, narrow: string): boolean {
+  const patterns = segmentsOf(wide);
+  const segments = segmentsOf(narrow);
+  for (const [at, pattern] of patterns.entries()) {
+    if (at >= segments.length) return false;
+    if (pattern === ">") return true;
+    const segment = segments[at];
+    if (segment === ">") return false;
+    // For the test, `*` and `name:*` are names as any other, and what matches them matches all that they do.
+    if (segment !== pattern && !segmentTest(pattern)(segment)) return false;
+  }
+  return patterns.length === segments.length;
+}
+
 function segmentTest(pattern: string): (segment: string) => boolean {
   if (pattern === "*") return () => true;
   const prefix = prefixOf(pattern);

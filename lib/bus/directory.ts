@@ -25,6 +25,7 @@ import {
 import { filterList, FilterTree } from "../filter.ts";
 import { type Clock, formatTime } from "../time.ts";
 import { Arrivals } from "./directory/arrivals.ts";
+import { EventFiles } from "./directory/event_files.ts";
 import { ArrivalLog } from "./directory/log.ts";
 import { isAfter, parseName, sortNames, timeOf, topicOf } from "./directory/name.ts";
 import { DirectoryPublisher } from "./directory/publish.ts";
@@ -57,6 +58,7 @@ export interface DirectoryBusOptions {
 export class DirectoryBus implements Bus {
   readonly #path: string;
   readonly #publisher: DirectoryPublisher;
+  readonly #files: EventFiles;
   readonly #subscriptions = new Set<DirectorySubscription>();
   readonly #matching = new FilterTree<DirectorySubscription>();
   readonly #log = new ArrivalLog();
@@ -72,6 +74,7 @@ export class DirectoryBus implements Bus {
    */
   constructor(path: string, options: DirectoryBusOptions = {}) {
     this.#path = path;
+    this.#files = new EventFiles(path);
     this.#publisher = new DirectoryPublisher(path, options.clock);
   }
 
@@ -104,7 +107,7 @@ export class DirectoryBus implements Bus {
       );
     }
     const subscription = new DirectorySubscription({
-      bus: this.#path,
+      read: (name) => this.#files.read(name),
       log: this.#log,
       filters,
       signal: options.signal,

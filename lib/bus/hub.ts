@@ -15,7 +15,7 @@ import {
   type Subscription,
   UnreadableEventError,
 } from "../bus.ts";
-import { type BusEvent, checkTopic } from "../event.ts";
+import { type BusEvent, checkTopic, RESERVED_PREFIX } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { parseJson } from "../format.ts";
 import { HubClient } from "../hub/client.ts";
@@ -94,7 +94,7 @@ export class HubBus implements Bus {
     if (this.#closed) throw this.#closedError();
     const bytes = typeof payload === "string" ? utf8.encode(payload) : payload;
     this.#publisher ??= this.#connectPublisher();
-    return await this.#publisher.publish(topic, envelopeOf({ id: "", time: "", topic, payload: bytes }));
+    return await this.#publisher.publish(topic, envelopeOf({ topic, payload: bytes }));
   }
 
   /**
@@ -192,7 +192,7 @@ class HubSubscription extends PulledSubscription {
   }
 
   /** What the hub has yet to send is not known here. */
-  get caughtUp(): undefined {
+  override get caughtUp(): undefined {
     return undefined;
   }
 
@@ -298,5 +298,6 @@ function parseExactly(text: string): unknown {
   const said: unknown = JSON.parse(text);
   if (typeof said !== "object" || said === null || "payload_base64" in said || !("payload" in said)) return said;
   const isPlain = typeof said.payload === "string" || said.payload === null;
-  return isPlain ? said : parseJson(text);
+  const isAnswer = "type" in said && String(said.type).startsWith(RESERVED_PREFIX);
+  return isPlain || isAnswer ? said : parseJson(text);
 }

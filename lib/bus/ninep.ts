@@ -262,6 +262,11 @@ class NinepSubscription extends PulledSubscription {
     this.#options = options;
   }
 
+  /** What the server has yet to send is not known here. */
+  override get caughtUp(): undefined {
+    return undefined;
+  }
+
   /** Opens the file, asks for the events, and reads them until the subscription is over. */
   async follow(): Promise<void> {
     const { open, asBusError } = this.#options;

@@ -68,6 +68,10 @@ export abstract class PulledSubscription implements Subscription {
     this.wake();
   }
 
+  get caughtUp(): boolean | undefined {
+    return this.#waiting.length > 0 && this.#beginning !== undefined;
+  }
+
   next(): Promise<IteratorResult<BusEvent, undefined>> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });

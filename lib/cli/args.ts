@@ -160,6 +160,25 @@ export function parseCount(text: string, option: string): number {
   return count;
 }
 
+const UNIT_BYTES: Readonly<Record<string, number>> = { "": 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3 };
+
+/**
+ * Reads a number of bytes.
+ *
+ * @param text such as `65536`, `64K` or `1M`
+ * @param option who asks, for the error
+ * @returns a whole number from 1
+ * @throws {UsageError} if it is none
+ */
+export function parseBytes(text: string, option: string): number {
+  const [, digits, unit = ""] = /^(\d+)(?:([KMG])(?:i?B)?)?$/i.exec(text) ?? [];
+  const bytes = digits === undefined ? 0 : Number(digits) * UNIT_BYTES[unit.toUpperCase()];
+  if (!Number.isSafeInteger(bytes) || bytes < 1) {
+    throw new UsageError(`${option} takes a number of bytes such as 65536, 64K or 1M, not ${quoted(text)}`);
+  }
+  return bytes;
+}
+
 /** The longest that a timer of the platform can wait. */
 const MAX_DURATION_MS = 2 ** 31 - 1;
 

@@ -8,11 +8,13 @@ import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../nin
 import { listenAt, type Listening } from "../ninep/listen.ts";
 import { NinepServer, type NinepServerOptions } from "../ninep/server.ts";
 import { EventTree } from "../ninep/tree.ts";
+import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
 import { complain } from "./failure.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 import { parseServerAddress } from "./server_address.ts";
+import { firstSignal, INTERRUPTED } from "./signals.ts";
 
 const options = {
   listen: {
@@ -52,7 +54,6 @@ no authentication here: whoever can connect can read and publish.
 
 /** How long to wait before a connection is accepted again after that has failed, in milliseconds. */
 const RETRY_MS = 100;
-const INTERRUPTED = 130;
 
 /**
  * Runs `ollie serve9p`.
@@ -146,16 +147,6 @@ async function acceptAll(place: Listening, server: NinepServer, maxConnections: 
   }
 }
 
-/** The signal that ends the server. The next one after it has its usual effect. */
-function firstSignal(): Promise<Deno.Signal> {
-  const { promise, resolve } = Promise.withResolvers<Deno.Signal>();
-  const listeners = (["SIGINT", "SIGTERM"] as const).map((signal) => [signal, () => resolve(signal)] as const);
-  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
-  return promise.finally(() => {
-    for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
-  });
-}
-
 async function traceOnStandardError(): Promise<NinepServerOptions["trace"]> {
   const { formatMessage } = await import("../ninep/text.ts");
   return (connection, direction, message) => {
@@ -169,8 +160,4 @@ function parseMode(text: string): number {
     throw new UsageError(`--mode takes three octal digits such as 600 or 660, not ${JSON.stringify(text)}`);
   }
   return parseInt(text, 8);
-}
-
-function isLoopback(hostname: string): boolean {
-  return /^127(\.\d+){3}$|^::1$|^localhost$/i.test(hostname);
 }

@@ -87,6 +87,8 @@ interface Ask {
   readonly filters: readonly string[];
   /** `first`: from a beginning of its own; `again`: from where they were; `anew`: from now, because that is not to be had. */
   readonly kind: "first" | "again" | "anew";
+  /** It begins now. */
+  readonly isFromNow: boolean;
   /** Why it is `anew`. */
   readonly reason: string;
 }
@@ -366,7 +368,7 @@ export class HubClient {
 
   #subscribe(filters: readonly string[], beginning: Beginning, kind: Ask["kind"], reason = ""): void {
     const ref = `subscribe ${++this.#asked}`;
-    this.#ask = { ref, filters, kind, reason };
+    this.#ask = { ref, filters, kind, isFromNow: "replay" in beginning && beginning.replay === 0, reason };
     this.#tell("__subscribe", { topic: filters, ...beginning }, ref);
   }
 
@@ -377,7 +379,8 @@ export class HubClient {
     for (const filter of ask.filters) {
       this.#held.add(filter);
       const wanted = this.#wanted.get(filter);
-      if (wanted !== undefined && ask.kind !== "again") wanted.since = place?.time ? place : undefined;
+      // Where the past was asked for, what comes may lie before that place.
+      if (wanted !== undefined && ask.isFromNow) wanted.since = place?.time ? place : undefined;
     }
     if (ask.kind === "anew") this.#handlers.missed?.(ask.reason);
     if (ask.kind === "first") this.#handlers.began?.(place);

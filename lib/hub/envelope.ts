@@ -11,6 +11,7 @@
  *
  * @module
  */
+import type { EventMark } from "../bus.ts";
 import { type BusEvent, RESERVED_PREFIX, wordOfTopic } from "../event.ts";
 import { base64Member, fromBase64, parseJson, payloadMembers, payloadOfJson, readPayload } from "../format.ts";
 
@@ -24,12 +25,25 @@ export interface Envelope {
   readonly payload: unknown;
   /** The payload to the byte, where the JSON value does not say all of it. */
   readonly payload_base64?: string;
+  /** Asks for an answer once the event is on the bus, which will hold the same value. */
+  readonly ref?: unknown;
 }
 
 /** What was received is no envelope. The message says why. */
 export class EnvelopeError extends Error {
   /** `"EnvelopeError"`. */
   override name = "EnvelopeError";
+  /** Which topic or filter it is about, if it is about one of several. */
+  readonly topic: string | undefined;
+
+  /**
+   * @param message a sentence
+   * @param options which topic or filter it is about, and why
+   */
+  constructor(message: string, options: ErrorOptions & { readonly topic?: string } = {}) {
+    super(message, options);
+    this.topic = options.topic;
+  }
 }
 
 /**
@@ -51,22 +65,29 @@ export function parseEnvelope(text: string): Envelope {
   let said: unknown;
   try {
     said = parseJson(text);
-  } catch {
-    throw new EnvelopeError("this is not JSON");
+  } catch (error) {
+    throw new EnvelopeError(`this is not JSON that can be read: ${error instanceof Error ? error.message : error}`);
   }
   // A number is an object here, too, so that it can be kept as it was written.
   if (typeof said !== "object" || said === null || !text.trimStart().startsWith("{")) {
     throw new EnvelopeError('this is no envelope: an envelope is {"type": ..., "id": ..., "payload": ...}');
   }
-  const { type, id = "", payload = null, payload_base64 } = said as Readonly<Record<string, unknown>>;
+  const { type, id = "", payload = null, payload_base64, ref } = said as Readonly<Record<string, unknown>>;
   if (typeof type !== "string" || type === "") throw new EnvelopeError('an envelope needs a "type", which is a string');
   if (typeof id !== "string") throw new EnvelopeError('the "id" of an envelope is a string');
-  if (payload_base64 === undefined) {
-    if (!("payload" in said)) throw new EnvelopeError('an envelope needs a "payload", which may be null');
-    return { type, id, payload };
+  if (payload_base64 === undefined && !("payload" in said)) {
+    throw new EnvelopeError('an envelope needs a "payload", which may be null');
   }
-  if (typeof payload_base64 !== "string") throw new EnvelopeError('"payload_base64" is a string');
-  return { type, id, payload, payload_base64 };
+  if (payload_base64 !== undefined && typeof payload_base64 !== "string") {
+    throw new EnvelopeError('"payload_base64" is a string');
+  }
+  return {
+    type,
+    id,
+    payload,
+    ...payload_base64 === undefined ? {} : { payload_base64 },
+    ...ref === undefined ? {} : { ref },
+  };
 }
 
 /**
@@ -138,7 +159,7 @@ export function payloadOf({ payload, payload_base64 }: Envelope): Uint8Array | s
  * @param event any
  * @returns the text of a frame
  */
-export function envelopeOf(event: BusEvent): string {
+export function envelopeOf(event: Pick<BusEvent, "topic" | "payload">): string {
   const parts = JSON.stringify(partsOf(wordOfTopic(event.topic))).slice(0, -1);
   return `${parts},${losslessMembers(event.payload)}}`;
 }
@@ -147,16 +168,18 @@ export function envelopeOf(event: BusEvent): string {
  * The same envelope for a connection that wants to come back to this event.
  *
  * @param envelope what {@linkcode envelopeOf} made
- * @param id the event's
+ * @param mark the event's
  */
-export function withPosition(envelope: string, id: string): string {
-  return `${envelope.slice(0, -1)},"at":${JSON.stringify(id)}}`;
+export function withPosition(envelope: string, { id, time }: EventMark): string {
+  return `${envelope.slice(0, -1)},"at":${JSON.stringify(id)},"time":${JSON.stringify(time)}}`;
 }
 
 /** The members of a payload, with one more where they do not say all of it. */
 function losslessMembers(payload: Uint8Array): string {
   const read = readPayload(payload);
   const members = payloadMembers(payload, read);
-  if (read === undefined || !read.isJson || payloadOfJson(parseJson(read.text)) === read.text) return members;
+  if (read?.json === undefined || payloadOfJson(read.json.value) === read.text) return members;
+  // JavaScript's numbers may be what has changed.
+  if (payloadOfJson(parseJson(read.text)) === read.text) return members;
   return `${members},${base64Member(payload)}`;
 }

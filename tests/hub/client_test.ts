@@ -319,7 +319,7 @@ Deno.test("what is published is sent in order, and done when the hub says so", a
   peer.send(
     { type: "__published", payload: { ref: two, at: "20", time: timeOf(2) } },
     { type: "__error", payload: { ref: one, reason: "the disk is full", topic: "n" } },
-    { type: "__published", payload: { ref: "99", at: "99" } },
+    { type: "__published", payload: { ref: 99, at: "99" } },
     { type: "__published", payload: { ref: zero, at: "0", time: timeOf(0) } },
     { type: "__published", payload: { ref: three, at: "30", time: timeOf(3) } },
   );

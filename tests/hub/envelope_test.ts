@@ -48,6 +48,25 @@ Deno.test("an envelope is a type, an id and a payload", () => {
   assert.throws(() => payloadOf({ type: "a", id: "", payload: null, payload_base64: "?" }), EnvelopeError);
 });
 
+Deno.test("what is nested so deeply that a reader's stack might overflow is bytes, and no JSON", () => {
+  const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  const quoted = `{"a":"\\"${"[".repeat(2000)}"}`;
+  for (const text of [nested(500), quoted]) {
+    const sent = envelopeOf(event("deep", text));
+    assert.equal(sent, `{"type":"deep","id":"","payload":${text}}`);
+    assert.deepEqual(bytes(payloadOf(parseEnvelope(sent))), bytes(text));
+  }
+  for (const depth of [501, 4000, 200_000]) {
+    const sent = envelopeOf(event("deep", nested(depth)));
+    assert.match(sent, /^\{"type":"deep","id":"","payload":null,"payload_base64":"/);
+    assert.deepEqual(bytes(payloadOf(parseEnvelope(sent))), bytes(nested(depth)));
+  }
+  assert.throws(
+    () => parseEnvelope(`{"type":"deep","payload":${nested(4000)}}`),
+    /not JSON that can be read: .*too deeply/,
+  );
+});
+
 Deno.test("a topic is a type, or a type and an id", () => {
   for (
     const [topic, type, id] of [
@@ -88,8 +107,8 @@ Deno.test("a payload is the value that it is, a string, or base64", () => {
     '{"type":"message.sent","id":"conv-1","payload":null,"payload_base64":"/w=="}',
   );
   assert.equal(
-    withPosition(envelope("red"), '7 "a"'),
-    '{"type":"message.sent","id":"conv-1","payload":"red","at":"7 \\"a\\""}',
+    withPosition(envelope("red"), { id: '7 "a"', time: "2026-05-08T12:34:56Z" }),
+    '{"type":"message.sent","id":"conv-1","payload":"red","at":"7 \\"a\\"","time":"2026-05-08T12:34:56Z"}',
   );
   // The names of files may hold what a topic may not.
   assert.equal(envelopeOf(event("two words:x", "")), '{"type":"two%20words","id":"x","payload":""}');

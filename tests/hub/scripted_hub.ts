@@ -9,7 +9,7 @@ export interface Asked {
   readonly id: string;
   readonly payload: unknown;
   readonly payload_base64?: string;
-  readonly ref?: string;
+  readonly ref?: unknown;
 }
 
 /** Things that come one by one, and are waited for. */

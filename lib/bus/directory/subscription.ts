@@ -1,23 +1,21 @@
 /**
  * A subscription to a directory: first the past, a list of names, then its way through the log of arrivals.
  *
- * An event is read from its file when somebody asks for it, synchronously: 6 µs for a small file, where the asynchronous way
- * through another thread takes 40.
+ * An event is read from its file when somebody asks for it.
  *
  * @module
  */
-import { type Position, UnreadableEventError } from "../../bus.ts";
+import type { Position } from "../../bus.ts";
 import type { BusEvent } from "../../event.ts";
 import { compileFilter } from "../../filter.ts";
-import { reasonOf } from "../../os_error.ts";
 import { PulledSubscription } from "../subscription.ts";
 import type { ArrivalLog, LogReader } from "./log.ts";
-import { parseName, topicOf } from "./name.ts";
+import { topicOf } from "./name.ts";
 
 /** What a subscription needs of its bus. */
 export interface DirectorySubscriptionOptions {
-  /** The directory. */
-  readonly bus: string;
+  /** Reads an event; `undefined` if its file has gone, or is none. */
+  readonly read: (name: string) => BusEvent | undefined;
   /** What arrives, if the bus finds that it matches a filter of anybody. */
   readonly log: ArrivalLog;
   /** What is wanted; all of them are filters. */
@@ -30,7 +28,7 @@ export interface DirectorySubscriptionOptions {
 
 /** A position in the order in which events arrived. */
 export class DirectorySubscription extends PulledSubscription implements LogReader {
-  readonly #bus: string;
+  readonly #read: (name: string) => BusEvent | undefined;
   readonly #log: ArrivalLog;
   readonly #tests: ((topic: string) => boolean)[];
   readonly #release: () => void;
@@ -41,7 +39,7 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
   /** @param options what it needs of its bus */
   constructor(options: DirectorySubscriptionOptions) {
     super(options.signal);
-    this.#bus = options.bus;
+    this.#read = options.read;
     this.#log = options.log;
     this.#tests = options.filters.map(compileFilter);
     this.#release = options.release;
@@ -79,13 +77,13 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
     const past = this.#past;
     if (past === undefined) return undefined;
     while (past.read < past.names.length) {
-      const event = readEvent(this.#bus, past.names[past.read++]);
+      const event = this.#read(past.names[past.read++]);
       if (event !== undefined) return event;
     }
     if (past.names.length > 0) this.#past = { names: [], read: 0 };
     while (this.#position < this.#log.end) {
       const name = this.#log.at(this.#position++);
-      const event = this.wants(name) ? readEvent(this.#bus, name) : undefined;
+      const event = this.wants(name) ? this.#read(name) : undefined;
       if (event !== undefined) return event;
     }
     this.#position = Infinity;
@@ -101,21 +99,5 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
   protected release(): void {
     this.#past = undefined;
     this.#release();
-  }
-}
-
-/** Reads an event; `undefined` if its file has gone, or is none. */
-function readEvent(bus: string, name: string): BusEvent | undefined {
-  const path = `${bus}/events/${name}`;
-  const parsed = parseName(name);
-  try {
-    // A link may lead anywhere; and opening a pipe would wait for its other end.
-    if (parsed === undefined || !Deno.statSync(path).isFile) return undefined;
-    return { id: name, ...parsed, payload: Deno.readFileSync(path) };
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw new UnreadableEventError(`cannot read the event ${JSON.stringify(name)} in ${bus}: ${reasonOf(error)}`, {
-      cause: error,
-    });
   }
 }

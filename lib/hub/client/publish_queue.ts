@@ -68,7 +68,8 @@ export class PublishQueue {
    */
   add(topic: string, envelope: string): Promise<Published> {
     const ref = this.#last + 1;
-    const frame = `${envelope.slice(0, -1)},"ref":"${ref}"}`;
+    // Last, where a hub looks for it even if it does not read what is too large.
+    const frame = `${envelope.slice(0, -1)},"ref":${ref}}`;
     const bytes = utf8.encode(frame).length;
     if (bytes > this.#maxBytes) {
       throw new BusError(
@@ -112,11 +113,11 @@ export class PublishQueue {
    * @returns whether that was an event of this queue
    */
   answered(ref: unknown, answer: Published | BusError): boolean {
-    const number = Number(ref);
-    const event = this.#events.get(number);
-    if (event === undefined || number >= this.#unsent) return false;
+    if (typeof ref !== "number" || ref >= this.#unsent) return false;
+    const event = this.#events.get(ref);
+    if (event === undefined) return false;
     this.#sentBytes -= event.bytes;
-    this.#remove(number, event);
+    this.#remove(ref, event);
     if (answer instanceof BusError) event.reject(answer);
     else event.resolve(answer);
     return true;

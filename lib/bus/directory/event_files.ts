@@ -1,0 +1,46 @@
+/**
+ * Reading events from their files, synchronously: 6 µs for a small file, where the asynchronous way through another thread
+ * takes 40.
+ *
+ * @module
+ */
+import { UnreadableEventError } from "../../bus.ts";
+import type { BusEvent } from "../../event.ts";
+import { reasonOf } from "../../os_error.ts";
+import { parseName } from "./name.ts";
+
+/** The events of one directory, as they are read. */
+export class EventFiles {
+  readonly #bus: string;
+  /** What was read last: subscribers who wait for the same event read it one after another. */
+  #last: BusEvent | undefined;
+
+  /** @param bus the directory whose `events/` is read */
+  constructor(bus: string) {
+    this.#bus = bus;
+  }
+
+  /**
+   * Reads an event.
+   *
+   * @param name of its file
+   * @returns the event, which is not the caller's alone; `undefined` if its file has gone, or is none
+   * @throws {UnreadableEventError} if it is there but cannot be read
+   */
+  read(name: string): BusEvent | undefined {
+    if (this.#last?.id === name) return this.#last;
+    const path = `${this.#bus}/events/${name}`;
+    const parsed = parseName(name);
+    try {
+      // A link may lead anywhere; and opening a pipe would wait for its other end.
+      if (parsed === undefined || !Deno.statSync(path).isFile) return undefined;
+      return this.#last = { id: name, ...parsed, payload: Deno.readFileSync(path) };
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw new UnreadableEventError(
+        `cannot read the event ${JSON.stringify(name)} in ${this.#bus}: ${reasonOf(error)}`,
+        { cause: error },
+      );
+    }
+  }
+}

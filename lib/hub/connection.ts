@@ -1,0 +1,458 @@
+/**
+ * One client of a hub: what it has subscribed to, what it asks for, and what waits for it.
+ *
+ * @module
+ */
+import { type Bus, BusError, type EventMark, type Published } from "../bus.ts";
+import { type BusEvent, checkTopic, TopicError } from "../event.ts";
+import { FilterError } from "../filter.ts";
+import type { Access } from "./access.ts";
+import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
+import { History, type HistoryReader } from "./history.ts";
+import { type Batches, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
+import { parseFilters, parseSubscribe } from "./requests.ts";
+import { type HubSocket, Wire } from "./socket.ts";
+
+/** A client of a hub, as those see it who run the hub. */
+export interface HubConnection {
+  /** Tells it from others, in a log. */
+  readonly id: number;
+  /** What was given to the hub. */
+  readonly socket: HubSocket;
+  /** Whose it is, if that is known. */
+  readonly name: string | undefined;
+  /** The filters that it has subscribed to. */
+  readonly filters: Iterable<string>;
+  /** How many bytes wait for it. */
+  readonly queuedBytes: number;
+}
+
+/** What a connection needs of its hub. */
+export interface ConnectionHub {
+  /** What a connection may do. */
+  readonly limits: ConnectionLimits;
+  /** Where the past is. */
+  readonly bus: Bus;
+  /** Where a connection that has received nothing yet could come back to: an event; `null` for the start, if it is known. */
+  readonly position: EventMark | null | undefined;
+  /** Publishes an event. */
+  publish(topic: string, payload: Uint8Array | string): Promise<Published>;
+  /** The frame of an event. */
+  frameOf(event: BusEvent, connection: Connection): Frame;
+  /** Whether what a history gives is all that the hub has received. */
+  isCaughtUp(history: History): boolean;
+  /** A connection is to have what matches a filter. */
+  route(filter: string, connection: Connection): void;
+  /** A connection is no longer to have it. */
+  unroute(filter: string, connection: Connection): void;
+  /** A connection has a history, which is to be ended when it has caught up. */
+  hasHistory(connection: Connection): void;
+  /** Something waits for a connection. */
+  changed(connection: Connection): void;
+  /** Nothing more is at hand. */
+  settle(): void;
+  /** A filter has been subscribed to. */
+  subscribed(connection: Connection, filter: string): void;
+  /** A client has been told of an error. */
+  refused(): void;
+  /** More waits for a connection than may. */
+  overflowed(connection: Connection): void;
+  /** Ends a connection. */
+  drop(connection: Connection, code: number, reason: string): void;
+}
+
+/** What a connection may do. */
+export interface ConnectionLimits {
+  /** How many bytes may wait for it. */
+  readonly maxBuffer: number;
+  /** How long what it sends may be, in bytes. */
+  readonly maxMessage: number;
+  /** How many filters it may subscribe to. */
+  readonly maxSubscriptions: number;
+}
+
+/** So many errors in so long a time, in milliseconds, end a connection. */
+const MAX_ERRORS = 100;
+const ERRORS_MS = 60_000;
+
+/** How many bytes that a connection has sent may wait for the bus. */
+const MAX_UNPUBLISHED_BYTES = 16 * 1024 * 1024;
+
+/** How many events are remembered to have been sent, while one may come in more than one way. */
+const MAX_REMEMBERED_IDS = 10_000;
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** A client of a hub. */
+export class Connection implements HubConnection, HistoryReader {
+  readonly id: number;
+  readonly socket: HubSocket;
+  /** The same, whatever kind it is. */
+  readonly wire: Wire;
+  /** What it may do; everything if not given. */
+  readonly access: Access | undefined;
+  /** Whether it is to be flushed soon; the {@linkcode Flusher}'s own. */
+  isToFlush = false;
+  readonly #hub: ConnectionHub;
+  readonly #outbox: Outbox;
+  /** What it has subscribed to, and where that comes from. */
+  readonly #filters = new Map<string, History | undefined>();
+  readonly #histories = new Set<History>();
+  /** What it has been sent, while an event may come in more than one way. */
+  #sent: Set<string> | undefined;
+  #wantsPositions = false;
+  #waitsForRoom: PromiseWithResolvers<void> | undefined;
+  /** When it was told of errors, in milliseconds, the oldest first. */
+  #errors: number[] = [];
+  #publishing: Promise<void> = Promise.resolve();
+  #unpublishedBytes = 0;
+  #isOpen = true;
+
+  /**
+   * @param id tells it from others
+   * @param socket what it is connected by
+   * @param hub what it is connected to
+   * @param options what it may do; and where it takes several envelopes in a frame, what makes them
+   */
+  constructor(id: number, socket: HubSocket, hub: ConnectionHub, { access, batches }: {
+    readonly access: Access | undefined;
+    readonly batches: Batches | undefined;
+  }) {
+    this.id = id;
+    this.access = access;
+    this.#hub = hub;
+    this.socket = socket;
+    this.wire = new Wire(socket);
+    this.#outbox = new Outbox(this.wire, batches);
+  }
+
+  get name(): string | undefined {
+    return this.access?.name;
+  }
+
+  get filters(): Iterable<string> {
+    return this.#filters.keys();
+  }
+
+  /** How many they are. */
+  get subscriptions(): number {
+    return this.#filters.size;
+  }
+
+  get queuedBytes(): number {
+    return this.#outbox.bytes;
+  }
+
+  /** How many bytes its socket has been handed and not sent, as far as it is known. */
+  get handed(): number {
+    return this.#outbox.handed;
+  }
+
+  /** Whether events are sent with where they are on the bus. */
+  get wantsPositions(): boolean {
+    return this.#wantsPositions;
+  }
+
+  // What it receives.
+
+  /** Sends it an event, unless it has had it. */
+  deliver(event: BusEvent): void {
+    if (!this.#isOpen || this.access?.mayReceive(event.topic) === false || !this.#isNew(event.id)) return;
+    this.#send(this.#hub.frameOf(event, this));
+  }
+
+  /** Hands over what waits, as far as the socket has room. Returns whether that was all. */
+  flush(): boolean {
+    const all = this.#outbox.flush();
+    if (this.#outbox.bytes <= HANDED_BYTES) {
+      this.#waitsForRoom?.resolve();
+      this.#waitsForRoom = undefined;
+    }
+    return all;
+  }
+
+  #send(frame: Frame): void {
+    if (!this.#isOpen) return;
+    // What is too large by itself still gets through to a client that has nothing else to read.
+    const { maxBuffer } = this.#hub.limits;
+    if (this.#outbox.bytes > 0 && this.#outbox.bytes + frame.bytes > maxBuffer) {
+      this.flush();
+      if (this.#outbox.bytes > 0 && this.#outbox.bytes + frame.bytes > maxBuffer) return this.#hub.overflowed(this);
+    }
+    this.#outbox.push(frame);
+    this.#hub.changed(this);
+  }
+
+  #tell(type: string, payload: unknown): void {
+    this.#send(frameOf(JSON.stringify({ type, id: "", payload })));
+    this.#hub.settle();
+  }
+
+  /** Takes note that an event is sent. Returns whether it was not before. */
+  #isNew(id: string): boolean {
+    if (this.#sent === undefined) return true;
+    if (this.#sent.has(id)) return false;
+    this.#sent.add(id);
+    if (this.#sent.size > MAX_REMEMBERED_IDS) {
+      for (const oldest of this.#sent) {
+        this.#sent.delete(oldest);
+        break;
+      }
+    }
+    return true;
+  }
+
+  // What it asks for.
+
+  /**
+   * Takes a frame that it has sent.
+   *
+   * @param data text, or its bytes
+   */
+  receive(data: unknown): void {
+    if (!this.#isOpen) return;
+    let envelope: Envelope | undefined;
+    try {
+      const text = textOf(data, this.#hub.limits.maxMessage);
+      envelope = parseEnvelope(text);
+      if (isControl(envelope)) this.#control(envelope);
+      else this.#publish(envelope, text.length);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const topic = error instanceof EnvelopeError ? error.topic : undefined;
+      this.#refuse(error.message, topic ?? (envelope && subjectOf(envelope)), envelope?.ref ?? refAtEnd(data));
+    }
+  }
+
+  #control({ type, payload, ref }: Envelope): void {
+    switch (type) {
+      case "__subscribe":
+        return this.#subscribe(payload, ref);
+      case "__unsubscribe":
+        return parseFilters(payload).forEach((filter) => this.#unsubscribe(filter));
+      case "__ping":
+        return this.#tell("__pong", payload);
+      default:
+        throw new EnvelopeError(
+          `the type ${JSON.stringify(type)} is reserved: a client sends __subscribe, __unsubscribe, __ping and events`,
+        );
+    }
+  }
+
+  #publish(envelope: Envelope, bytes: number): void {
+    const topic = topicOf(envelope);
+    checkTopic(topic);
+    const payload = payloadOf(envelope);
+    if (this.access?.mayPublish(topic) === false) {
+      throw new EnvelopeError(`${this.#who()} may not publish ${JSON.stringify(topic)}`);
+    }
+    this.#unpublishedBytes += bytes;
+    if (this.#unpublishedBytes > MAX_UNPUBLISHED_BYTES) {
+      return this.#hub.drop(this, 1013, "events are published faster than the bus takes them");
+    }
+    this.#publishing = this.#publishing.then(async () => {
+      try {
+        const { id, time } = await this.#hub.publish(topic, payload);
+        if (envelope.ref !== undefined) this.#tell("__published", { ref: envelope.ref, at: id, time });
+      } catch (error) {
+        // The bus has failed, for which the client is not to blame.
+        this.#tellError(error instanceof Error ? error.message : String(error), topic, envelope.ref);
+      } finally {
+        this.#unpublishedBytes -= bytes;
+      }
+    });
+  }
+
+  #subscribe(payload: unknown, ref: unknown): void {
+    const { filters, from } = parseSubscribe(payload);
+    const news = filters.filter((filter) => !this.#filters.has(filter));
+    const forbidden = filters.find((filter) => this.access?.maySubscribe(filter) === false);
+    if (forbidden !== undefined) {
+      throw new EnvelopeError(`${this.#who()} may not subscribe to ${JSON.stringify(forbidden)}`, {
+        topic: forbidden,
+      });
+    }
+    const { maxSubscriptions } = this.#hub.limits;
+    if (this.#filters.size + new Set(news).size > maxSubscriptions) {
+      throw new EnvelopeError(`a connection may subscribe to ${maxSubscriptions} filters, and no more`);
+    }
+    const { topic } = payload as { readonly topic: unknown };
+    if (from === undefined || from === "now") {
+      for (const filter of news) this.#route(filter);
+      if (from === undefined) return;
+      this.#wantsPositions = true;
+      return this.#tellSubscribed(topic, ref);
+    }
+    // What has been subscribed to already begins anew, in the place that is asked for now.
+    const history = new History(this.#hub.bus, { topic, ref, filters, from }, this);
+    this.#wantsPositions = true;
+    this.#sent ??= new Set();
+    for (const filter of filters) {
+      this.#unsubscribe(filter);
+      this.#filters.set(filter, history);
+      this.#hub.subscribed(this, filter);
+    }
+    this.#histories.add(history);
+    this.#hub.hasHistory(this);
+  }
+
+  #route(filter: string): void {
+    this.#filters.set(filter, undefined);
+    this.#hub.route(filter, this);
+    this.#hub.subscribed(this, filter);
+  }
+
+  #unsubscribe(filter: string): void {
+    const history = this.#filters.get(filter);
+    if (!this.#filters.delete(filter)) return;
+    if (history === undefined) this.#hub.unroute(filter, this);
+    else if (history.delete(filter)) this.#forget(history);
+  }
+
+  #who(): string {
+    return this.name === undefined ? "this connection" : this.name;
+  }
+
+  /** Answers what could not be understood, or is not allowed. */
+  #refuse(reason: string, topic: unknown, ref: unknown): void {
+    this.#tellError(reason, topic, ref);
+    const now = Date.now();
+    this.#errors.push(now);
+    if (this.#errors.length < MAX_ERRORS) return;
+    if (now - this.#errors[0] <= ERRORS_MS) {
+      this.#hub.drop(this, 1008, `${MAX_ERRORS} errors in a minute; the last: ${reason}`);
+    }
+    this.#errors.shift();
+  }
+
+  #tellSubscribed(topic: unknown, ref: unknown): void {
+    const { position } = this.#hub;
+    this.#tell("__subscribed", { topic, ref, at: position === null ? null : position?.id, time: position?.time });
+  }
+
+  #tellError(reason: string, topic?: unknown, ref?: unknown): void {
+    this.#hub.refused();
+    this.#tell("__error", { reason, topic, ref });
+  }
+
+  // The past that it has asked for.
+
+  past(event: BusEvent): void {
+    this.deliver(event);
+  }
+
+  room(): Promise<void> | undefined {
+    if (this.#outbox.bytes <= HANDED_BYTES || !this.#isOpen) return undefined;
+    this.#hub.settle();
+    this.#waitsForRoom ??= Promise.withResolvers();
+    return this.#waitsForRoom.promise;
+  }
+
+  caughtUp(history: History): void {
+    this.#tellSubscribed(history.topic, history.ref);
+  }
+
+  settled(history: History): void {
+    this.#hub.settle();
+    this.join(history);
+  }
+
+  /** What is left of the histories that have caught up with the hub comes from there from now on. */
+  joinAll(): void {
+    for (const history of this.#histories) this.join(history);
+  }
+
+  /** Goes on without a history, if that has caught up with the hub. */
+  join(history: History): void {
+    if (!this.#hub.isCaughtUp(history)) return;
+    for (const filter of history.filters) {
+      this.#filters.set(filter, undefined);
+      this.#hub.route(filter, this);
+    }
+    history.end();
+    this.#forget(history);
+  }
+
+  unreadable(reason: string): void {
+    this.#tellError(reason);
+  }
+
+  failed(history: History, reason: string): void {
+    for (const filter of history.filters) this.#filters.delete(filter);
+    this.#forget(history);
+    this.#tellError(reason, history.topic, history.ref);
+  }
+
+  #forget(history: History): void {
+    this.#histories.delete(history);
+    if (this.#histories.size === 0) this.#sent = undefined;
+  }
+
+  /** How many histories it has. */
+  get histories(): number {
+    return this.#histories.size;
+  }
+
+  /**
+   * Ends it: all that it held is gone.
+   *
+   * @param code of RFC 6455, if it is the hub that ends it
+   * @param reason for a person
+   */
+  end(code?: number, reason = ""): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    for (const filter of [...this.#filters.keys()]) this.#unsubscribe(filter);
+    this.#outbox.clear();
+    this.#waitsForRoom?.resolve();
+    if (code !== undefined) this.wire.close(code, shortened(reason));
+  }
+}
+
+/** What a client can be told about itself; anything else is a fault of ours. */
+function isRefusal(error: unknown): error is Error {
+  return error instanceof EnvelopeError || error instanceof TopicError || error instanceof FilterError ||
+    error instanceof BusError;
+}
+
+/** What an envelope that was refused was about. */
+function subjectOf(envelope: Envelope): unknown {
+  if (!isControl(envelope)) return envelope.id === "" ? envelope.type : `${envelope.type}:${envelope.id}`;
+  const { payload } = envelope;
+  return typeof payload === "object" && payload !== null && "topic" in payload ? payload.topic : undefined;
+}
+
+/**
+ * The `ref` of a message that could not be read, where it is a number and comes last: whoever waits for an answer to it should not
+ * wait for ever, and a message that is too large is not worth more than a look at its end.
+ */
+function refAtEnd(data: unknown): number | undefined {
+  const [, ref] = /"ref":\s*(\d{1,15})\s*\}\s*$/.exec(typeof data === "string" ? data.slice(-100) : "") ?? [];
+  return ref === undefined ? undefined : Number(ref);
+}
+
+/** A frame as text. */
+function textOf(data: unknown, maxBytes: number): string {
+  if (typeof data === "string") {
+    // A character is a byte at least, and three at most.
+    if (data.length > maxBytes || (data.length * 3 > maxBytes && new TextEncoder().encode(data).length > maxBytes)) {
+      throw new EnvelopeError(`this message is too large: ${maxBytes} bytes are allowed`);
+    }
+    return data;
+  }
+  if (!(data instanceof ArrayBuffer || ArrayBuffer.isView(data))) throw new EnvelopeError("this is no text");
+  if (data.byteLength > maxBytes) {
+    throw new EnvelopeError(`this message is too large: ${maxBytes} bytes are allowed`);
+  }
+  try {
+    return strictUtf8.decode(data);
+  } catch {
+    throw new EnvelopeError("this is not UTF-8");
+  }
+}
+
+/** The reason of a close frame has 123 bytes at most. */
+function shortened(reason: string): string {
+  const bytes = new TextEncoder().encode(reason);
+  return bytes.length <= 123 ? reason : `${new TextDecoder().decode(bytes.subarray(0, 117)).replace(/\ufffd$/, "")}...`;
+}

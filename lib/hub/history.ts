@@ -1,0 +1,146 @@
+/**
+ * The past, for one connection that asked for it: a subscription of its own to the bus, which is read no faster than the client
+ * reads, so that a slow one costs a place in the log and no memory. Once it has caught up with what the hub itself has received of
+ * the bus, the connection goes on as any other, and the subscription ends.
+ *
+ * @module
+ */
+import { type Bus, BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
+import type { BusEvent } from "../event.ts";
+import { compileFilter } from "../filter.ts";
+
+/** What a {@linkcode History} needs of the connection that it is for. */
+export interface HistoryReader {
+  /** Takes an event. */
+  past(event: BusEvent): void;
+  /** Resolves when there is room for more events; at once, if there is. */
+  room(): Promise<void> | undefined;
+  /** Nothing more is at hand for now. */
+  settled(history: History): void;
+  /** All of the past has been given. */
+  caughtUp(history: History): void;
+  /** An event has been passed by, for a reason for a person. */
+  unreadable(reason: string): void;
+  /** It has ended, for a reason for a person. */
+  failed(history: History, reason: string): void;
+}
+
+/** What a connection has asked for at once. */
+export class History {
+  /** What was asked for, as it was asked. */
+  readonly topic: unknown;
+  /** What the answer is to hold. */
+  readonly ref: unknown;
+  readonly #subscription: Subscription;
+  readonly #reader: HistoryReader;
+  readonly #filters: Map<string, (topic: string) => boolean>;
+  #ended = false;
+  #told = false;
+
+  /**
+   * Begins.
+   *
+   * @param bus where the events are
+   * @param asked which of them
+   * @param reader who gets them
+   * @throws {BusError} if the bus has no past to give
+   */
+  constructor(
+    bus: Bus,
+    asked: { topic: unknown; ref: unknown; filters: readonly string[]; from: SubscribeOptions["from"] },
+    reader: HistoryReader,
+  ) {
+    this.topic = asked.topic;
+    this.ref = asked.ref;
+    this.#filters = new Map(asked.filters.map((filter) => [filter, compileFilter(filter)]));
+    this.#reader = reader;
+    this.#subscription = bus.subscribe(asked.filters, { from: asked.from });
+    this.#begin();
+    this.#run();
+  }
+
+  /** Whether the reader has all that there is. */
+  get isCaughtUp(): boolean {
+    return this.#subscription.caughtUp === true;
+  }
+
+  /** The filters that are still wanted. */
+  get filters(): Iterable<string> {
+    return this.#filters.keys();
+  }
+
+  /** Gives up a filter. Returns whether that was the last one, and the history has ended. */
+  delete(filter: string): boolean {
+    this.#filters.delete(filter);
+    if (this.#filters.size > 0) return false;
+    this.end();
+    return true;
+  }
+
+  /** Ends it. The reader hears no more. */
+  end(): void {
+    this.#ended = true;
+    this.#subscription.return();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (!this.#ended) {
+        const event = await this.#next();
+        if (this.#ended) return;
+        if (event !== undefined && this.#wants(event.topic)) this.#reader.past(event);
+        // Where the carrier cannot tell whether there is more at hand, each event may be the last.
+        if (this.#subscription.caughtUp === undefined) this.#reader.settled(this);
+        await this.#reader.room();
+      }
+    } catch (error) {
+      if (this.#ended) return;
+      this.#ended = true;
+      this.#reader.failed(this, messageOf(error));
+    }
+  }
+
+  /** The next event; `undefined` for one that could not be read. */
+  async #next(): Promise<BusEvent | undefined> {
+    const next = this.#subscription.next();
+    if (this.#subscription.caughtUp) this.#settle();
+    try {
+      const { value, done } = await next;
+      if (done && !this.#ended) throw new BusError("the bus has ended");
+      return value;
+    } catch (error) {
+      if (!(error instanceof UnreadableEventError)) throw error;
+      if (!this.#ended) this.#reader.unreadable(messageOf(error));
+      return undefined;
+    }
+  }
+
+  /** Where the carrier cannot tell when the past has been given, that no later event can be missed is all that is known. */
+  async #begin(): Promise<void> {
+    try {
+      await this.#subscription.ready;
+      if (this.#subscription.caughtUp === undefined && !this.#ended) this.#settle();
+    } catch {
+      // Whoever waits for the next event is told.
+    }
+  }
+
+  #wants(topic: string): boolean {
+    for (const matches of this.#filters.values()) {
+      if (matches(topic)) return true;
+    }
+    return false;
+  }
+
+  #settle(): void {
+    if (!this.#told) {
+      this.#told = true;
+      this.#reader.caughtUp(this);
+    }
+    if (!this.#ended) this.#reader.settled(this);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

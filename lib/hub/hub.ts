@@ -1,0 +1,402 @@
+/**
+ * The hub: events of a bus, fanned out to the connections that subscribed to their topics, and what those publish put onto the bus.
+ *
+ * It knows no server: {@linkcode Hub.addConnection} takes a socket that somebody has accepted, and it runs wherever there are
+ * sockets, in Deno, Node, Bun and browsers. It receives each event of the bus once, makes a frame of it once, and hands that to
+ * those who want it.
+ *
+ * @module
+ */
+import { type Bus, type EventMark, type Published, type Subscription, UnreadableEventError } from "../bus.ts";
+import type { BusEvent } from "../event.ts";
+import type { Access } from "./access.ts";
+import { Connection, type ConnectionHub, type ConnectionLimits, type HubConnection } from "./connection.ts";
+import { envelopeOf, withPosition } from "./envelope.ts";
+import { Flusher } from "./flusher.ts";
+import type { History } from "./history.ts";
+import { Batches, type Frame, frameOf } from "./outbox.ts";
+import { Routes } from "./routes.ts";
+import type { HubSocket } from "./socket.ts";
+
+/** The subprotocol of those who take several envelopes in a frame, a line each. */
+export const BATCH_PROTOCOL = "ollie.batch.v1";
+
+/** How a {@linkcode Hub} may differ from the usual, and who wants to know what happens at it. */
+export interface HubOptions {
+  /** How many bytes may wait for a connection before it is ended with code 1013. 1 MiB if not given. */
+  readonly maxBuffer?: number;
+  /** How long a message to the hub may be, in bytes. 1 MiB if not given. */
+  readonly maxMessage?: number;
+  /** How many filters a connection may subscribe to. 10,000 if not given. */
+  readonly maxSubscriptions?: number;
+  /** How long a socket may take nothing of what waits for it, in milliseconds, before it is taken for dead. A minute if not given. */
+  readonly stallTimeout?: number;
+  /** Is called when a connection has been added. */
+  readonly onConnect?: (connection: HubConnection) => void;
+  /** Is called when one has ended, however that came. */
+  readonly onDisconnect?: (connection: HubConnection) => void;
+  /** Is called when one has subscribed. */
+  readonly onSubscribe?: (connection: HubConnection, filter: string) => void;
+  /** Is called when one is ended because it reads too slowly, with how many bytes waited for it. */
+  readonly onBackpressure?: (connection: HubConnection, queuedBytes: number) => void;
+  /** Takes what whoever runs the hub should know, as sentences. Nothing is done with them if not given. */
+  readonly log?: (message: string) => void;
+}
+
+/** How a connection may differ from the usual. */
+export interface AddConnectionOptions {
+  /** What it may do; everything if not given. */
+  readonly access?: Access;
+  /** Whether it takes several envelopes in a frame; if not given, whether its subprotocol says so. */
+  readonly batch?: boolean;
+}
+
+/** What a hub has counted, since it began unless it says otherwise. */
+export interface HubStats {
+  /** How many connections there are now. */
+  readonly connections: number;
+  /** How many filters they are subscribed to now. */
+  readonly subscriptions: number;
+  /** How many events they have published. */
+  readonly published: number;
+  /** How many bytes they have sent. */
+  readonly receivedBytes: number;
+  /** How many events they have been sent, each one for each of them. */
+  readonly delivered: number;
+  /** How many bytes that was. */
+  readonly deliveredBytes: number;
+  /** How many of them were ended because they read too slowly. */
+  readonly slowConsumers: number;
+  /** How many errors they have been told of. */
+  readonly errors: number;
+  /** How many bytes wait for them now. */
+  readonly queuedBytes: number;
+  /** How many of those wait for the one for which most do. */
+  readonly maxQueuedBytes: number;
+}
+
+/** How many bytes of events are taken from the bus before the sockets get a turn to send. */
+const TURN_BYTES = 256 * 1024;
+
+/** How long to wait before the bus is subscribed to again after it has failed, in milliseconds, at first and at most. */
+const RETRY_MS = 100;
+const MAX_RETRY_MS = 5000;
+
+/** An event with its frames, which are made when somebody wants them, once. */
+interface Encoded {
+  readonly event: BusEvent;
+  readonly plain: Frame;
+  positioned?: Frame;
+}
+
+/**
+ * A hub on a bus.
+ *
+ * @example
+ * ```ts
+ * import { Hub, MemoryBus } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
+ *
+ * await using bus = new MemoryBus();
+ * const hub = new Hub(bus);
+ * await hub.ready;
+ *
+ * const { port1, port2 } = new MessageChannel();
+ * hub.addConnection(port1);
+ * const frame = new Promise<string>((resolve) => port2.onmessage = ({ data }) => resolve(data));
+ * port2.postMessage('{"type":"__subscribe","payload":{"topic":"color"}}');
+ * port2.postMessage('{"type":"color","payload":"red"}');
+ * assert.equal(await frame, '{"type":"color","id":"","payload":"red"}');
+ *
+ * await hub.close();
+ * port2.close();
+ * ```
+ */
+export class Hub {
+  /** Resolves once no event that is published from then on can be missed. Rejects if the bus cannot be subscribed to. */
+  readonly ready: Promise<void>;
+  readonly #bus: Bus;
+  readonly #options: HubOptions;
+  readonly #host: ConnectionHub;
+  readonly #connections = new Map<HubSocket, Connection>();
+  readonly #routes = new Routes<Connection>();
+  readonly #flusher: Flusher;
+  readonly #batches = new Batches();
+  readonly #withHistories = new Set<Connection>();
+  #isReady = false;
+  #subscription: Subscription | undefined;
+  #position: EventMark | null | undefined;
+  #encoded: Encoded | undefined;
+  /** Resolves when the sockets have had their turn, while they have it. */
+  #turn: Promise<void> | undefined;
+  #closed = false;
+  #lastId = 0;
+  #published = 0;
+  #receivedBytes = 0;
+  #delivered = 0;
+  #deliveredBytes = 0;
+  #slowConsumers = 0;
+  #errors = 0;
+
+  /**
+   * Makes a hub, which subscribes to the bus at once.
+   *
+   * @param bus where events come from and go to; it stays the caller's
+   * @param options how it differs from the usual
+   */
+  constructor(bus: Bus, options: HubOptions = {}) {
+    this.#bus = bus;
+    this.#options = options;
+    const { maxBuffer = 1024 * 1024, maxMessage = 1024 * 1024, maxSubscriptions = 10_000 } = options;
+    this.#host = this.#hostWith({ maxBuffer, maxMessage, maxSubscriptions });
+    this.#flusher = new Flusher(options.stallTimeout ?? 60_000, (connection) => {
+      this.#end(connection, 1013, "nothing has been taken of what was sent");
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.ready = promise;
+    promise.catch(() => {});
+    this.#follow(resolve, reject);
+  }
+
+  /**
+   * Adds a connection. Where the socket can be listened to, that is all: what it sends is received, and it is removed when it
+   * has ended. For others (Bun's, Hono's), call {@linkcode receive} and {@linkcode removeConnection} from their handlers.
+   *
+   * @param socket one that is open
+   * @param options how it differs from the usual
+   */
+  addConnection(socket: HubSocket, options: AddConnectionOptions = {}): HubConnection {
+    const batch = options.batch ?? ("protocol" in socket && socket.protocol === BATCH_PROTOCOL);
+    const connection = new Connection(++this.#lastId, socket, this.#host, {
+      access: options.access,
+      batches: batch ? this.#batches : undefined,
+    });
+    this.#connections.set(socket, connection);
+    connection.wire.listen((data) => this.receive(socket, data), () => this.removeConnection(socket));
+    this.#options.onConnect?.(connection);
+    if (this.#closed) this.#end(connection, 1001, "the hub is ending");
+    return connection;
+  }
+
+  /**
+   * Takes what a connection has sent.
+   *
+   * @param socket one that has been added; anything from others is ignored
+   * @param data text, or its bytes
+   */
+  receive(socket: HubSocket, data: unknown): void {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return;
+    this.#receivedBytes += sizeOf(data);
+    if (this.#isReady) connection.receive(data);
+    else this.ready.then(() => connection.receive(data), () => {});
+  }
+
+  /**
+   * Removes a connection, and with it all that it held. The socket is not closed.
+   *
+   * @param socket one that has been added; others are ignored
+   */
+  removeConnection(socket: HubSocket): void {
+    const connection = this.#connections.get(socket);
+    if (connection !== undefined) this.#end(connection);
+  }
+
+  /**
+   * Publishes an event on the bus, and so to those who subscribed to it. It waits while the sockets have their turn to send.
+   *
+   * @param topic its topic
+   * @param payload its content
+   * @throws {TopicError} if the topic breaks a rule
+   * @throws {BusError} if the bus could not take it
+   */
+  async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+    this.#published++;
+    const published = await this.#bus.publish(topic, payload);
+    // Whoever publishes in a loop would otherwise never let the sockets send, until the bus overflows.
+    if (this.#turn !== undefined) await this.#turn;
+    return published;
+  }
+
+  /** What it has counted. */
+  get stats(): HubStats {
+    let queuedBytes = 0;
+    let maxQueuedBytes = 0;
+    let subscriptions = 0;
+    for (const connection of this.#connections.values()) {
+      queuedBytes += connection.queuedBytes;
+      maxQueuedBytes = Math.max(maxQueuedBytes, connection.queuedBytes);
+      subscriptions += connection.subscriptions;
+    }
+    return {
+      connections: this.#connections.size,
+      subscriptions,
+      published: this.#published,
+      receivedBytes: this.#receivedBytes,
+      delivered: this.#delivered,
+      deliveredBytes: this.#deliveredBytes,
+      slowConsumers: this.#slowConsumers,
+      errors: this.#errors,
+      queuedBytes,
+      maxQueuedBytes,
+    };
+  }
+
+  /**
+   * Where somebody who begins now could come back to: the last event; `null` if the bus held none yet; `undefined` if
+   * the bus does not tell.
+   */
+  get position(): EventMark | null | undefined {
+    return this.#position;
+  }
+
+  /** Ends every connection with code 1001, after what waits for it has been handed over as far as there is room. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#flusher.flush();
+    for (const connection of this.#connections.values()) this.#end(connection, 1001, "the hub is ending");
+    this.#flusher.close();
+    await this.#subscription?.return();
+  }
+
+  // The bus.
+
+  async #follow(begun: () => void, failed: (error: unknown) => void): Promise<void> {
+    let retryMs = RETRY_MS;
+    while (!this.#closed) {
+      try {
+        const subscription = this.#bus.subscribe(">", { window: 0 });
+        this.#subscription = subscription;
+        const position = await subscription.ready;
+        this.#position ??= position === undefined ? undefined : position.after ?? null;
+        this.#isReady = true;
+        begun();
+        retryMs = RETRY_MS;
+        await this.#take(subscription);
+      } catch (error) {
+        if (this.#closed) return;
+        failed(error);
+        if (!this.#isReady) return;
+        this.#missed(error);
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+        retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
+      }
+    }
+  }
+
+  /** Takes events from the bus until it has no more. */
+  async #take(subscription: Subscription): Promise<void> {
+    for (let bytes = 0;;) {
+      const next = subscription.next();
+      if (subscription.caughtUp) this.#settled();
+      try {
+        const { value, done } = await next;
+        if (done) throw new Error("the bus has ended");
+        bytes += this.#fanOut(value);
+        if (subscription.caughtUp === undefined) this.#flusher.later();
+      } catch (error) {
+        if (!(error instanceof UnreadableEventError)) throw error;
+        this.#options.log?.(error.message);
+      }
+      if (bytes < TURN_BYTES) continue;
+      bytes = 0;
+      this.#flusher.flush();
+      await (this.#turn = new Promise((resolve) => setTimeout(resolve)));
+      this.#turn = undefined;
+    }
+  }
+
+  /** Gives an event to those who want it. Returns how many bytes it is. */
+  #fanOut(event: BusEvent): number {
+    this.#position = event;
+    try {
+      for (const connection of this.#routes.match(event.topic)) connection.deliver(event);
+    } catch (error) {
+      // A fault of ours, which is to cost nobody more than this event.
+      const reason = error instanceof Error ? error.stack : error;
+      this.#options.log?.(`internal error: cannot deliver the event ${JSON.stringify(event.id)}: ${reason}`);
+    }
+    return event.payload.length;
+  }
+
+  /** Nothing more has come. */
+  #settled(): void {
+    for (const connection of this.#withHistories) {
+      connection.joinAll();
+      if (connection.histories === 0) this.#withHistories.delete(connection);
+    }
+    this.#flusher.settle();
+  }
+
+  /** Events have been missed, or may have been: those who hear of it can come back, and ask for what came since. */
+  #missed(error: unknown): void {
+    this.#options.log?.(`the bus failed, and is tried again: ${error instanceof Error ? error.message : error}`);
+    for (const connection of this.#connections.values()) {
+      this.#end(connection, 1013, "the hub may have missed events of its bus: connect again, and resume");
+    }
+  }
+
+  #encode(event: BusEvent): Encoded {
+    if (this.#encoded?.event !== event) this.#encoded = { event, plain: frameOf(envelopeOf(event)) };
+    return this.#encoded;
+  }
+
+  #frameFor(event: BusEvent, { wantsPositions }: Connection): Frame {
+    const encoded = this.#encode(event);
+    const frame = wantsPositions
+      ? encoded.positioned ??= frameOf(withPosition(encoded.plain.text, event))
+      : encoded.plain;
+    this.#delivered++;
+    this.#deliveredBytes += frame.bytes;
+    return frame;
+  }
+
+  // Connections.
+
+  #hostWith(limits: ConnectionLimits): ConnectionHub {
+    const position = () => this.#position;
+    return {
+      limits,
+      bus: this.#bus,
+      get position() {
+        return position();
+      },
+      publish: (topic, payload) => this.publish(topic, payload),
+      frameOf: (event, connection) => this.#frameFor(event, connection),
+      isCaughtUp: (history) => this.#isCaughtUp(history),
+      route: (filter, connection) => this.#routes.add(filter, connection),
+      unroute: (filter, connection) => this.#routes.delete(filter, connection),
+      hasHistory: (connection) => this.#withHistories.add(connection),
+      changed: (connection) => this.#flusher.add(connection),
+      settle: () => this.#flusher.settle(),
+      subscribed: (connection, filter) => this.#options.onSubscribe?.(connection, filter),
+      refused: () => this.#errors++,
+      overflowed: (connection) => this.#overflowed(connection),
+      drop: (connection, code, reason) => this.#end(connection, code, reason),
+    };
+  }
+
+  #overflowed(connection: Connection): void {
+    this.#slowConsumers++;
+    this.#options.onBackpressure?.(connection, connection.queuedBytes);
+    this.#end(connection, 1013, "events came faster than they were read");
+  }
+
+  #end(connection: Connection, code?: number, reason?: string): void {
+    if (this.#connections.get(connection.socket) !== connection) return;
+    this.#connections.delete(connection.socket);
+    connection.end(code, reason);
+    this.#flusher.delete(connection);
+    this.#withHistories.delete(connection);
+    this.#options.onDisconnect?.(connection);
+  }
+
+  #isCaughtUp(history: History): boolean {
+    return history.isCaughtUp && this.#subscription?.caughtUp === true;
+  }
+}
+
+function sizeOf(data: unknown): number {
+  if (typeof data === "string") return data.length;
+  return data instanceof ArrayBuffer || ArrayBuffer.isView(data) ? data.byteLength : 0;
+}

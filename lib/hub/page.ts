@@ -1,0 +1,72 @@
+/**
+ * The dashboard's files, which stand beside this module in `page/`, as the hub serves them.
+ *
+ * @module
+ */
+
+/** The types of what is there. */
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** The page itself, and what it loads. */
+const FILES = ["index.html"];
+
+/** The page may load what this hub serves, and talk to this hub, and nothing else; and nobody may put it in a frame. */
+const SECURITY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** The dashboard. */
+export class Page {
+  readonly #files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+
+  private constructor(files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>) {
+    this.#files = files;
+  }
+
+  /** Reads its files, from wherever this module came. */
+  static async load(): Promise<Page> {
+    const files = await Promise.all(FILES.map(async (name) => {
+      const path = name === "index.html" ? "/" : `/page/${name}`;
+      return [path, await contentOf(new URL(`./page/${name}`, import.meta.url))] as const;
+    }));
+    return new Page(new Map(files));
+  }
+
+  /**
+   * Answers a request for one of its files.
+   *
+   * @param pathname which
+   * @returns `undefined` if there is no such file
+   */
+  respond(pathname: string): Response | undefined {
+    const content = this.#files.get(pathname);
+    if (content === undefined) return undefined;
+    const extension = pathname === "/" ? "html" : pathname.slice(pathname.lastIndexOf(".") + 1);
+    return new Response(content, {
+      headers: {
+        "content-type": TYPES[extension],
+        "content-security-policy": SECURITY,
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-cache",
+      },
+    });
+  }
+}
+
+async function contentOf(url: URL): Promise<Uint8Array<ArrayBuffer>> {
+  if (url.protocol === "file:") return await Deno.readFile(url);
+  return new Uint8Array(await (await fetch(url)).arrayBuffer());
+}

@@ -1,0 +1,123 @@
+/**
+ * Events as Server-Sent Events: the data of each is an envelope, and its id is what a browser's `EventSource` comes back with.
+ *
+ * Each stream is a subscription of its own to the bus, which is read when the client has room: a slow one costs a place in the log.
+ *
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
+ * @module
+ */
+import { type Bus, BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
+import type { BusEvent } from "../event.ts";
+import { envelopeOf } from "./envelope.ts";
+
+/** What a stream is made of. */
+export interface EventStreamOptions {
+  /** Where the events are. */
+  readonly bus: Bus;
+  /** Which of them are wanted. */
+  readonly filter: string;
+  /** Where to begin. */
+  readonly from: NonNullable<SubscribeOptions["from"]>;
+  /** Whether somebody may have an event. */
+  readonly mayReceive: (topic: string) => boolean;
+  /** Where to come back to, for a client that has had no event yet. */
+  readonly position: string | null | undefined;
+  /** What the client is to be told first, if anything. */
+  readonly warning: string | undefined;
+  /** Is called once, when it has ended. */
+  readonly onEnd: () => void;
+}
+
+/** How often something is sent, in milliseconds: proxies drop what is silent, and a peer that has gone is found. */
+const HEARTBEAT_MS = 15_000;
+
+/** How soon an `EventSource` comes back, in milliseconds. */
+const RETRY_MS = 1000;
+
+/** A stream of events. */
+export class EventSourceStream {
+  /** The body of the answer. */
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #options: EventStreamOptions;
+  readonly #subscription: Subscription;
+  readonly #utf8 = new TextEncoder();
+  #heartbeat: ReturnType<typeof setInterval> | undefined;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #ended = false;
+
+  /**
+   * Begins one.
+   *
+   * @param options of what
+   * @throws {FilterError} if the filter is not one
+   * @throws {BusError} if the bus has no past to give
+   */
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#subscription = options.bus.subscribe(options.filter, { from: options.from });
+    this.body = new ReadableStream({
+      start: (controller) => this.#start(controller),
+      pull: (controller) => this.#pull(controller),
+      cancel: () => this.end(),
+    });
+  }
+
+  /** Ends it. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearInterval(this.#heartbeat);
+    this.#subscription.return();
+    try {
+      this.#controller?.close();
+    } catch {
+      // The client has ended it.
+    }
+    this.#options.onEnd();
+  }
+
+  async #start(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    this.#controller = controller;
+    const { position, warning, from } = this.#options;
+    // An id without data is remembered all the same.
+    const id = from === "now" && typeof position === "string" ? idField(position) : "";
+    const told = warning === undefined ? "" : `event: __error\ndata: ${JSON.stringify({ reason: warning })}\n\n`;
+    controller.enqueue(this.#utf8.encode(`retry: ${RETRY_MS}\n${id}\n${told}`));
+    this.#heartbeat = setInterval(() => {
+      if ((controller.desiredSize ?? 0) > 0) controller.enqueue(this.#utf8.encode(":\n\n"));
+    }, HEARTBEAT_MS);
+    await this.#subscription.ready.catch(() => {});
+  }
+
+  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    try {
+      const text = await this.#next();
+      if (this.#ended) return;
+      if (text === undefined) this.end();
+      else controller.enqueue(this.#utf8.encode(text));
+    } catch (error) {
+      if (this.#ended) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      controller.enqueue(this.#utf8.encode(`event: __error\ndata: ${JSON.stringify({ reason })}\n\n`));
+      if (!(error instanceof UnreadableEventError)) this.end();
+      if (!(error instanceof BusError)) throw error;
+    }
+  }
+
+  async #next(): Promise<string | undefined> {
+    for (;;) {
+      const { value, done } = await this.#subscription.next();
+      if (done) return undefined;
+      if (this.#options.mayReceive(value.topic)) return messageOf(value);
+    }
+  }
+}
+
+function messageOf(event: BusEvent): string {
+  return `${idField(event.id)}data: ${envelopeOf(event)}\n\n`;
+}
+
+/** An id that cannot stand in a line is left out: the client then comes back to the one before it. */
+function idField(id: string): string {
+  return /[\r\n\0]/.test(id) ? "" : `id: ${id}\n`;
+}
