@@ -6,7 +6,7 @@ import { OLLIE, Running } from "../cli/ollie.ts";
 import { within } from "../deadline.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { RestartedHub, startHub } from "./running_hub.ts";
-import { eventOf, type Peer, ScriptedHub, timeOf } from "./scripted_hub.ts";
+import { type Peer, ScriptedHub, timeOf } from "./scripted_hub.ts";
 
 /** Waits for an event of a spoke's own. */
 function announced(spoke: Spoke, type: "__connected" | "__disconnected" | "__missed" | "__error"): Promise<string> {
