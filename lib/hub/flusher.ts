@@ -1,6 +1,9 @@
 /**
- * When what waits for connections is handed to their sockets: at once as long as that costs little, so that an event is on its way
- * when it has come; and once for many events when it costs more, since a frame that holds many costs hardly more than one.
+ * When what waits for connections is handed to their sockets.
+ *
+ * What goes to one socket in a row costs less than the same to many in turn, and in a frame that holds many events it costs hardly
+ * more than one. So what comes in one go is gathered: until a turn of the event loop brings nothing new, or enough has come. Then
+ * it is handed over in slices, since what a socket is handed leaves only when the event loop gets its turn.
  *
  * A socket that has been handed enough is looked at until it has sent some of it: that is all that a `WebSocket` tells.
  *
@@ -8,9 +11,13 @@
  */
 import type { Timer } from "../time.ts";
 import type { Connection } from "./connection.ts";
+import type { Turns } from "./turns.ts";
 
-/** How long a flush may have taken, in milliseconds, for the next one not to wait for more events. */
-const CHEAP_MS = 1;
+/** How long events are gathered at most, in milliseconds. */
+const GATHER_MS = 2;
+
+/** How many frames are handed over in a turn of the event loop, about. */
+const SLICE_FRAMES = 128;
 
 /** Who has taken nothing for so long, in milliseconds, is not waited for. */
 const PROGRESS_MS = 500;
@@ -21,42 +28,49 @@ const LATEST_LOOK_MS = 50;
 
 /** Flushes the connections of a hub. */
 export class Flusher {
+  readonly #turns: Turns;
   readonly #stallMs: number;
   readonly #stalled: (connection: Connection) => void;
   #waiting: Connection[] = [];
-  #timer: Timer | undefined;
-  #lastCost = 0;
+  /** Those of them that are being flushed, and how far that has come. */
+  #flushing: readonly Connection[] = [];
+  #flushed = 0;
+  /** Whether a turn is waited for, and since when events are gathered. */
+  #isGathering = false;
+  #since = 0;
+  #hasNews = false;
   /** Those whose socket has no room, and when it last sent something. */
   readonly #blocked = new Map<Connection, { sentBytes: number; since: number }>();
   #lookTimer: Timer | undefined;
   #lookAfter = SOONEST_LOOK_MS;
+  #closed = false;
 
   /**
+   * @param turns when to go on
    * @param stallMs how long a socket may take nothing, in milliseconds
    * @param stalled is told of one that has taken nothing for so long
    */
-  constructor(stallMs: number, stalled: (connection: Connection) => void) {
+  constructor(turns: Turns, stallMs: number, stalled: (connection: Connection) => void) {
+    this.#turns = turns;
     this.#stallMs = stallMs;
     this.#stalled = stalled;
   }
 
-  /** Takes note that something waits for a connection. Then call {@linkcode settle}, or {@linkcode later}. */
+  /** Something waits for a connection, which is flushed soon. */
   add(connection: Connection): void {
+    this.#hasNews = true;
     if (connection.isToFlush) return;
     connection.isToFlush = true;
     this.#waiting.push(connection);
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#since = performance.now();
+    this.#turns.next(this.#turn);
   }
 
-  /** Nothing more is at hand: flushes now if that costs little, else soon. */
-  settle(): void {
-    if (this.#waiting.length === 0) return;
-    if (this.#lastCost < CHEAP_MS) this.flush();
-    else this.later();
-  }
-
-  /** More may be at hand: flushes soon. */
-  later(): void {
-    this.#timer ??= setTimeout(() => this.flush());
+  /** Flushes now, without waiting for more. */
+  flush(): void {
+    while (this.#flushing.length > 0 || this.#waiting.length > 0) this.#flushSlice(Infinity);
   }
 
   /**
@@ -78,23 +92,37 @@ export class Flusher {
 
   /** Stops. */
   close(): void {
-    clearTimeout(this.#timer);
+    this.#closed = true;
     clearTimeout(this.#lookTimer);
     this.#blocked.clear();
   }
 
-  /** Flushes now, whatever that costs. */
-  flush(): void {
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const connections = this.#waiting;
-    this.#waiting = [];
-    const began = performance.now();
-    for (const connection of connections) {
-      connection.isToFlush = false;
-      if (!connection.flush()) this.#block(connection, began);
+  /** Bound once: it is called in nearly every turn. */
+  readonly #turn = () => {
+    if (this.#closed) return;
+    const gathersOn = this.#flushing.length === 0 && this.#hasNews && performance.now() - this.#since < GATHER_MS;
+    this.#hasNews = false;
+    if (!gathersOn) this.#flushSlice(SLICE_FRAMES);
+    if (this.#flushing.length > 0 || this.#waiting.length > 0) this.#turns.next(this.#turn);
+    else this.#isGathering = false;
+  };
+
+  #flushSlice(frames: number): void {
+    if (this.#flushing.length === 0) {
+      this.#flushing = this.#waiting;
+      this.#waiting = [];
+      this.#flushed = 0;
     }
-    this.#lastCost = performance.now() - began;
+    for (let handed = 0; this.#flushed < this.#flushing.length && handed < frames; this.#flushed++) {
+      const connection = this.#flushing[this.#flushed];
+      connection.isToFlush = false;
+      handed += connection.queuedFrames;
+      if (!connection.flush()) this.#block(connection, performance.now());
+    }
+    if (this.#flushed < this.#flushing.length) return;
+    this.#flushing = [];
+    // What has come meanwhile is gathered anew.
+    this.#since = performance.now();
   }
 
   #block(connection: Connection, now: number): void {
