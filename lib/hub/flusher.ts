@@ -1,8 +1,9 @@
 /**
  * When what waits for connections is handed to their sockets.
  *
- * What goes to one socket in a row costs less than the same to many in turn, and in a frame that holds many events it costs hardly
- * more than one. So what comes in one go is gathered: until a turn of the event loop brings nothing new, or enough has come. Then
+ * A frame costs what the kernel takes for it, many times what it costs us. Frames that leave one socket in a row cost less than
+ * the same in turn with others', and a frame that holds many events hardly more than one. So what comes in one go is gathered:
+ * after a flush of several events, as many are waited for again, as long as they keep coming; after a flush of one, none. Then
  * it is handed over in slices, since what a socket is handed leaves only when the event loop gets its turn.
  *
  * A socket that has been handed enough is looked at until it has sent some of it: that is all that a `WebSocket` tells.
@@ -13,11 +14,11 @@ import type { Timer } from "../time.ts";
 import type { Connection } from "./connection.ts";
 import type { Turns } from "./turns.ts";
 
-/** How long events are gathered at most, in milliseconds. */
-const GATHER_MS = 2;
+/** How long events are gathered without any that comes, as a part of what the last flush took. */
+const PATIENCE = 1 / 4;
 
 /** How many frames are handed over in a turn of the event loop, about. */
-const SLICE_FRAMES = 128;
+const SLICE_FRAMES = 256;
 
 /** Who has taken nothing for so long, in milliseconds, is not waited for. */
 const PROGRESS_MS = 500;
@@ -35,10 +36,16 @@ export class Flusher {
   /** Those of them that are being flushed, and how far that has come. */
   #flushing: readonly Connection[] = [];
   #flushed = 0;
-  /** Whether a turn is waited for, and since when events are gathered. */
-  #isGathering = false;
+  #isAwaitingTurn = false;
+  /** How many events wait, and how many did in the last turn; when one came, and when the first of them did. */
+  #events = 0;
+  #eventsBefore = 0;
+  #lastNews = 0;
   #since = 0;
-  #hasNews = false;
+  /** When the last flush began, how many events it held, and how long it took, in milliseconds. */
+  #began = 0;
+  #lastEvents = 0;
+  #lastCost = 0;
   /** Those whose socket has no room, and when it last sent something. */
   readonly #blocked = new Map<Connection, { sentBytes: number; since: number }>();
   #lookTimer: Timer | undefined;
@@ -56,21 +63,26 @@ export class Flusher {
     this.#stalled = stalled;
   }
 
+  /** An event is about to be added to connections. */
+  gather(): void {
+    this.#events++;
+  }
+
   /** Something waits for a connection, which is flushed soon. */
   add(connection: Connection): void {
-    this.#hasNews = true;
     if (connection.isToFlush) return;
     connection.isToFlush = true;
     this.#waiting.push(connection);
-    if (this.#isGathering) return;
-    this.#isGathering = true;
-    this.#since = performance.now();
+    if (this.#isAwaitingTurn) return;
+    this.#isAwaitingTurn = true;
+    this.#since = this.#lastNews = performance.now();
     this.#turns.next(this.#turn);
   }
 
   /** Flushes now, without waiting for more. */
   flush(): void {
     while (this.#flushing.length > 0 || this.#waiting.length > 0) this.#flushSlice(Infinity);
+    this.#began = 0;
   }
 
   /**
@@ -100,18 +112,35 @@ export class Flusher {
   /** Bound once: it is called in nearly every turn. */
   readonly #turn = () => {
     if (this.#closed) return;
-    const gathersOn = this.#flushing.length === 0 && this.#hasNews && performance.now() - this.#since < GATHER_MS;
-    this.#hasNews = false;
-    if (!gathersOn) this.#flushSlice(SLICE_FRAMES);
-    if (this.#flushing.length > 0 || this.#waiting.length > 0) this.#turns.next(this.#turn);
-    else this.#isGathering = false;
+    const now = performance.now();
+    if (this.#flushing.length === 0 && this.#began > 0) {
+      this.#lastCost = now - this.#began;
+      this.#began = 0;
+      this.#since = this.#lastNews = now;
+    }
+    if (this.#flushing.length > 0 || (this.#waiting.length > 0 && this.#hasGathered(now))) {
+      this.#flushSlice(SLICE_FRAMES);
+    }
+    if (this.#flushing.length > 0 || this.#waiting.length > 0 || this.#began > 0) this.#turns.next(this.#turn);
+    else this.#isAwaitingTurn = false;
   };
+
+  #hasGathered(now: number): boolean {
+    if (this.#events !== this.#eventsBefore) this.#lastNews = now;
+    this.#eventsBefore = this.#events;
+    return this.#lastEvents <= 1 || this.#events >= this.#lastEvents ||
+      now - this.#lastNews > this.#lastCost * PATIENCE ||
+      now - this.#since > this.#lastCost;
+  }
 
   #flushSlice(frames: number): void {
     if (this.#flushing.length === 0) {
       this.#flushing = this.#waiting;
       this.#waiting = [];
       this.#flushed = 0;
+      this.#lastEvents = this.#events;
+      this.#events = this.#eventsBefore = 0;
+      this.#began = performance.now();
     }
     for (let handed = 0; this.#flushed < this.#flushing.length && handed < frames; this.#flushed++) {
       const connection = this.#flushing[this.#flushed];
@@ -119,10 +148,7 @@ export class Flusher {
       handed += connection.queuedFrames;
       if (!connection.flush()) this.#block(connection, performance.now());
     }
-    if (this.#flushed < this.#flushing.length) return;
-    this.#flushing = [];
-    // What has come meanwhile is gathered anew.
-    this.#since = performance.now();
+    if (this.#flushed === this.#flushing.length) this.#flushing = [];
   }
 
   #block(connection: Connection, now: number): void {

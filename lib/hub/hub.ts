@@ -228,11 +228,18 @@ export class Hub {
    * @throws {BusError} if the bus could not take it
    */
   async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
-    while (this.#aheadBytes > MAX_AHEAD_BYTES) await this.#caughtUp.promise;
-    this.#published++;
     // Where the carrier does not tell when all has been received, it is elsewhere, and has a bound of its own.
-    if (this.#subscription?.caughtUp !== undefined) this.#aheadBytes += payload.length + EVENT_BYTES;
-    return await this.#bus.publish(topic, payload);
+    while (this.#aheadBytes > MAX_AHEAD_BYTES && this.#subscription?.caughtUp === false) await this.#caughtUp.promise;
+    const bytes = payload.length + EVENT_BYTES;
+    this.#aheadBytes += bytes;
+    try {
+      const published = await this.#bus.publish(topic, payload);
+      this.#published++;
+      return published;
+    } catch (error) {
+      this.#aheadBytes = Math.max(0, this.#aheadBytes - bytes);
+      throw error;
+    }
   }
 
   /** What it has counted. */
@@ -338,6 +345,7 @@ export class Hub {
     this.#position = event;
     try {
       const connections = this.#routes.match(event.topic);
+      if (connections.length > 0) this.#flusher.gather();
       for (const connection of connections) connection.deliver(event);
       return connections.length === 0 ? UNWANTED_BYTES : this.#encode(event).plain.bytes;
     } catch (error) {
