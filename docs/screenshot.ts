@@ -12,7 +12,7 @@ const [
 ] = Deno.args;
 const [width, height] = size.split("x").map(Number);
 
-const { hub, url } = await startHub("--listen", "127.0.0.1:0", "mem:");
+const { hub, url } = await startHub("--listen", "127.0.0.1:8080", "mem:");
 const browser = await startBrowser();
 const page = await browser.newPage({
   viewport: { width, height },
@@ -52,13 +52,14 @@ while (Date.now() < end) {
   const wave = 1 + 0.5 * Math.sin(step / 90) + (step % 640 > 520 && step % 640 < 580 ? 1.8 : 0);
   const due = traffic.filter(([rate]) => Math.random() < rate * wave / 10);
   await Promise.all(due.map(async ([, topic, payload]) => {
+    await new Promise((resolve) => setTimeout(resolve, any(90)));
     const value = payload();
     const body = typeof value === "string" ? value : JSON.stringify(value);
     const response = await fetch(`${url}/pub/${topic()}`, { method: "POST", body });
     await response.body?.cancel();
   }));
   step++;
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await new Promise((resolve) => setTimeout(resolve, 10));
 }
 await page.locator("#publish-topic").fill("deploy.production");
 await page.locator("#publish-payload").fill('{ "version": "2.14.0", "by": "ana" }');
