@@ -214,8 +214,8 @@ Deno.test({ name: "the dashboard", ignore: browserPath === undefined }, async (t
       await using stack = new AsyncDisposableStack();
       stack.defer(() => hub[Symbol.asyncDispose]());
       await using tabs = await Tabs.of(browser, url);
-      await bus.publish("n", "0");
       const page = await tabs.openConnected();
+      await bus.publish("n", "0");
       await tailIs(page, ["n 0"]);
 
       const publishUntil = async (last: number) => {
