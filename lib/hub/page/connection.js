@@ -52,6 +52,8 @@ export class Connection {
   #listener;
   /** @type {WebSocket | undefined} */
   #socket;
+  /** Gives up the socket at once: a hub that is no longer there does not close it. */
+  #ended = () => {};
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #attempts = 0;
@@ -139,7 +141,7 @@ export class Connection {
     const socket = new WebSocket(url, token ? ["ollie.batch.v1", `ollie.token.${token}`] : ["ollie.batch.v1"]);
     this.#socket = socket;
     let opened = false;
-    const late = setTimeout(() => socket.close(), PATIENCE);
+    const late = setTimeout(() => this.#ended(), PATIENCE);
     socket.onopen = () => {
       clearTimeout(late);
       opened = true;
@@ -151,10 +153,13 @@ export class Connection {
       this.#heard = Date.now();
       for (const line of data.split("\n")) this.#receive(line);
     };
-    socket.onclose = () => {
+    this.#ended = () => {
       clearTimeout(late);
+      socket.onopen = socket.onmessage = socket.onclose = null;
+      socket.close();
       this.#closed(opened, token);
     };
+    socket.onclose = this.#ended;
   }
 
   /**
@@ -280,7 +285,7 @@ export class Connection {
     } else if (this.#isSettled) {
       // The subscription has ended after all.
       this.#listener.trouble(reason);
-      this.#socket?.close();
+      this.#ended();
     } else if (this.#otherwise === undefined) {
       this.#listener.state({ is: "connected" });
       this.#listener.forbidden(reason);
@@ -293,7 +298,7 @@ export class Connection {
   #listen() {
     if (!this.isOpen) return;
     const now = Date.now();
-    if (this.#asked > this.#heard && now - this.#asked > PATIENCE) return this.#socket?.close();
+    if (this.#asked > this.#heard && now - this.#asked > PATIENCE) return this.#ended();
     if (now - this.#heard <= QUIET || this.#asked > this.#heard) return;
     this.#asked = now;
     this.#send("__ping", null);
