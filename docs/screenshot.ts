@@ -1,6 +1,6 @@
 /**
  * Takes the picture of the dashboard that the documentation shows: `deno run -A docs/screenshot.ts [FILE]`. It takes two minutes,
- * because the chart shows as much.
+ * because the chart shows as much. What is kept as `dashboard.png` has been through `pngquant`, which takes three quarters off it.
  */
 import { connected, startBrowser, startHub } from "../tests/hub/browser.ts";
 
