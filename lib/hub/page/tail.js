@@ -1,5 +1,6 @@
 // @ts-check
 /// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
 /**
  * The tail: the events that match the filter, the newest first. Whoever reads one, or walks through them, pauses it; what comes in
  * the meantime waits.

@@ -1,5 +1,6 @@
 // @ts-check
 /// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
 /**
  * The table of topics: those that come first in the order that the reader has chosen. A topic in it filters the tail.
  *

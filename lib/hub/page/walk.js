@@ -1,5 +1,6 @@
 // @ts-check
 /// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
 /**
  * Walking through a long list with the arrow keys: the list is one stop for the Tab key, not a thousand.
  *
