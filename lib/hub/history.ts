@@ -133,11 +133,14 @@ export class History {
     }
   }
 
-  /** Where the carrier cannot tell when the past has been given, that no later event can be missed is all that is known. */
+  /**
+   * Where the past is empty, and no event comes that would tell, it has been given now. Where the carrier cannot tell when it has
+   * been given, that no later event can be missed is all that is known.
+   */
   async #begin(): Promise<void> {
     try {
       await this.#subscription.ready;
-      if (this.#subscription.caughtUp === undefined && !this.#ended) this.#settle();
+      if (this.#subscription.caughtUp !== false && !this.#ended) this.#settle();
     } catch {
       // Whoever waits for the next event is told.
     }
