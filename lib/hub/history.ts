@@ -142,7 +142,7 @@ export class History {
   async #begin(): Promise<void> {
     try {
       await this.#subscription.ready;
-      if (this.#subscription.caughtUp === undefined && !this.#ended) this.#settle();
+      if (this.#subscription.caughtUp !== false && !this.#ended) this.#settle();
     } catch {
       // Whoever waits for the next event is told.
     }
