@@ -5,6 +5,7 @@
  * @see https://www.rfc-editor.org/rfc/rfc6455
  */
 import { concatenated } from "../../lib/bytes.ts";
+import { within } from "../deadline.ts";
 import { BytesReader, writeAll } from "./bytes_reader.ts";
 
 /** What a frame is, in its first byte. */
@@ -153,7 +154,12 @@ export class RawWebSocket implements Disposable {
   }
 
   /** The text of the next frame, which has to be one of text. Pings are answered. */
-  async text(): Promise<string> {
+  text(): Promise<string> {
+    // By its pings, a hub that has nothing to say keeps a connection busy for ever.
+    return within(this.#text(), "a frame of text");
+  }
+
+  async #text(): Promise<string> {
     for (;;) {
       const frame = await this.frame();
       if (frame === undefined) throw new Error("the connection ended before another frame");
