@@ -19,6 +19,7 @@ export { openBus, openPublisher } from "./lib/open.ts";
 export * from "./lib/bus.ts";
 export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
 export { NinepBus } from "./lib/bus/ninep.ts";
+export { HubBus, type HubBusOptions } from "./lib/bus/hub.ts";
 export { MemoryBus, type MemoryBusOptions } from "./lib/bus/memory.ts";
 export { type AddConnectionOptions, BATCH_PROTOCOL, Hub, type HubOptions, type HubStats } from "./lib/hub/hub.ts";
 export { Access, type AccessOptions } from "./lib/hub/access.ts";
@@ -27,3 +28,12 @@ export type { HubSocket, MessagePortSocket, TellsEvents, TextSocket } from "./li
 export { type BusEvent, checkTopic, MAX_TOPIC_BYTES, RESERVED_PREFIX, TopicError } from "./lib/event.ts";
 export { checkFilter, compileFilter, filterCovers, FilterError, FilterTree } from "./lib/filter.ts";
 export { type Clock, formatTime, systemClock } from "./lib/time.ts";
+export {
+  Spoke,
+  SpokeEvent,
+  type SpokeEventInit,
+  type SpokeListener,
+  type SpokeOptions,
+  type SpokeStatus,
+  type SpokeStatusType,
+} from "./lib/hub/spoke.ts";

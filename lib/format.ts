@@ -138,8 +138,8 @@ export function base64Member(payload: Uint8Array): string {
 /** What the platform has, and its types do not tell of yet: a number as it was written. */
 declare global {
   interface JSON {
-    /** Makes what `JSON.stringify` writes as that text. */
-    rawJSON(text: string): unknown;
+    /** Makes what `JSON.stringify` writes as that text. Some browsers have yet to get it. */
+    rawJSON?(text: string): unknown;
     /** Parses, with the text of each value at hand. */
     parse(
       text: string,
@@ -150,14 +150,16 @@ declare global {
 
 /**
  * Parses JSON so that `JSON.stringify` gives back its numbers as they were written: 12345678901234567890 is not a number that
- * JavaScript has.
+ * JavaScript has. Where the platform cannot do that, they are those that it has.
  *
  * @param text the JSON
  * @throws {SyntaxError} if it is none, or is nested too deeply
  */
 export function parseJson(text: string): unknown {
   if (isDeeperThan(MAX_DEPTH, text)) throw new SyntaxError(`it is nested too deeply: ${MAX_DEPTH} levels are allowed`);
-  return JSON.parse(text, (_key, value, { source }) => typeof value === "number" ? JSON.rawJSON(source) : value);
+  const { rawJSON } = JSON;
+  if (rawJSON === undefined) return JSON.parse(text);
+  return JSON.parse(text, (_key, value, { source }) => typeof value === "number" ? rawJSON(source) : value);
 }
 
 /**

@@ -14,6 +14,7 @@ import { type Bus, BusError, type Publisher } from "./bus.ts";
  * | a path, or `dir:PATH` | a directory |
  * | `mem:` | a new bus within this process |
  * | `unix:PATH`, `tcp:HOST:PORT` | the files of a 9P server, such as `ollie serve9p` |
+ * | `ws://HOST:PORT`, `wss://HOST` | a hub, such as `ollie hub`; its token may stand before the host, as in `ws://:TOKEN@HOST` |
  *
  * @param address which bus
  * @throws {BusError} if the address is of no known kind
@@ -43,6 +44,10 @@ export async function openBus(address: string): Promise<Bus> {
     const ninep: typeof import("./bus/ninep.ts") = await import(new URL("./bus/ninep.ts", import.meta.url).href);
     return new ninep.NinepBus(address);
   }
+  if (scheme === "ws") {
+    const hub: typeof import("./bus/hub.ts") = await import(new URL("./bus/hub.ts", import.meta.url).href);
+    return new hub.HubBus(address);
+  }
   const { DirectoryBus } = await import("./bus/directory.ts");
   return new DirectoryBus(rest);
 }
@@ -69,7 +74,7 @@ export async function openPublisher(address: string): Promise<Publisher> {
 }
 
 /** The kinds of buses. */
-export type BusScheme = "dir" | "mem" | "9p";
+export type BusScheme = "dir" | "mem" | "9p" | "ws";
 
 /**
  * What kind of bus an address is of, and what it says beyond that.
@@ -80,6 +85,7 @@ export type BusScheme = "dir" | "mem" | "9p";
 export function parseAddress(address: string): { scheme: BusScheme; rest: string } {
   // Plan 9 writes ! for :, and no directory should come about by that.
   if (/^(unix|tcp)[:!]/.test(address)) return { scheme: "9p", rest: address };
+  if (/^wss?:/i.test(address)) return { scheme: "ws", rest: address };
   const [, scheme = "dir", rest = address] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(address) ?? [];
   if (scheme === "dir") {
     if (rest === "") throw new BusError("the bus has no name: for the current directory, say .");
@@ -87,7 +93,9 @@ export function parseAddress(address: string): { scheme: BusScheme; rest: string
     if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
   } else {
     throw new BusError(
-      `${JSON.stringify(address)} is not a bus that this ollie knows: it knows directories, mem:, unix: and tcp: ` +
+      `${
+        JSON.stringify(address)
+      } is not a bus that this ollie knows: it knows directories, mem:, unix:, tcp:, ws: and wss: ` +
         `(a directory that is called so is dir:${address})`,
     );
   }

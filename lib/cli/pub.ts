@@ -26,8 +26,9 @@ const command: Command = {
   description: `Read standard input to its end and publish it as one event.
 
 BUS is a directory, which is made if it is missing (default: .), or the address
-of a 9P server, unix:PATH or tcp:HOST:PORT. TOPIC says what the event is about:
-segments joined by dots, such as session.abc123.state (default: event).
+of a 9P server, unix:PATH or tcp:HOST:PORT, or of a hub, ws://HOST:PORT. TOPIC
+says what the event is about: segments joined by dots, such as
+session.abc123.state (default: event).
 `,
   options,
   examples: [
@@ -58,9 +59,10 @@ export async function run(args: readonly string[]): Promise<number> {
   checkTopic(topic);
   const { scheme } = parseAddress(address);
   if (values.sync && scheme !== "dir") throw new UsageError("--sync is about a disk: it goes with a directory");
+  // What carries the bus is loaded while that is still allowed.
+  const publisher = await openPublisher(address);
   keepPermissions(...permissionsOf(scheme));
 
-  const publisher = await openPublisher(address);
   const publish = async (payload: Uint8Array | string) => {
     const published = await publisher.publish(topic, payload, { sync: values.sync });
     if (values.verbose) print(published.id);

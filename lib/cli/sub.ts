@@ -61,10 +61,11 @@ const command: Command = {
   description: `Print the first event, or with --monitor every event, past and to come.
 
 BUS is a directory, which is made if it is missing (default: .), or the address
-of a 9P server, unix:PATH or tcp:HOST:PORT, where only what is published from
-now on is printed unless you ask for more. A FILTER is a topic in which a
-segment may be * (any one segment) or name:* (any id), and the last may be >
-(one segment or more). A DURATION is such as 500ms, 5s, 2m or 1h.
+of a 9P server, unix:PATH or tcp:HOST:PORT, or of a hub, ws://HOST:PORT. There,
+only what is published from now on is printed unless you ask for more. A FILTER
+is a topic in which a segment may be * (any one segment) or name:* (any id), and
+the last may be > (one segment or more). A DURATION is such as 500ms, 5s, 2m or
+1h.
 `,
   options,
   examples: [
@@ -111,11 +112,13 @@ export async function run(args: readonly string[]): Promise<number> {
   const timeout = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const window = parseDuration(values.window ?? "5s", "--window");
   const { scheme } = parseAddress(address);
-  keepPermissions(...permissionsOf(scheme));
+  // What carries the bus is loaded while that is still allowed.
+  const bus = await openBus(address);
+  keepPermissions(...permissionsOf(scheme), ...values.cursor === undefined ? [] : ["read", "write"] as const);
 
   const cursor = values.cursor === undefined ? undefined : await openCursor(values.cursor, window);
   // What a server serves need not keep events, so there the past is what somebody asks for.
-  const live = values.new || (scheme === "9p" && !values.historic && cursor === undefined);
+  const live = values.new || (scheme !== "dir" && !values.historic && cursor === undefined);
   let from: SubscribeOptions["from"] = values.after !== undefined ? { after: values.after } : live ? "now" : "start";
   if (cursor?.exists) from = cursor.after === undefined ? "start" : { after: cursor.after };
 
@@ -129,7 +132,6 @@ export async function run(args: readonly string[]): Promise<number> {
     }, timeout);
   }
   const output = new Output(() => stop.abort());
-  const bus = await openBus(address);
   const subscription = bus.subscribe(filters, {
     from,
     window: cursor === undefined ? undefined : window,
