@@ -6,7 +6,7 @@
  */
 
 /** What the platform has, where it has it. */
-const platform: { setImmediate?(callback: () => void): unknown } = globalThis;
+const platform: { setImmediate?(callback: () => void): unknown } = globalThis as object;
 
 /** Calls back in the next turn. */
 export class Turns {
