@@ -83,16 +83,10 @@ export class NinepBus implements Bus {
    * Subscribes.
    *
    * @throws {FilterError} if one of the filters is not one
-   * @throws {BusError} if the server would take one of the filters for something else, or if `window` asks for the position
-   * that `from: "now"` stands for, which a server does not tell
+   * @throws {BusError} if the server would take one of the filters for something else
    */
-  subscribe(filter: string | readonly string[], { from = "now", window, signal }: SubscribeOptions = {}): Subscription {
+  subscribe(filter: string | readonly string[], { from = "now", signal }: SubscribeOptions = {}): Subscription {
     const filters = filterList(filter);
-    if (from === "now" && window !== undefined) {
-      throw new BusError(
-        `${this.#address} does not tell which events there are now: begin with the past, or after one of them`,
-      );
-    }
     const odd = filters.find((filter) => /\s|^(replay|after|payload)=/.test(filter));
     if (odd !== undefined) {
       throw new BusError(

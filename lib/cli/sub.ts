@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
+import { BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
@@ -138,7 +138,14 @@ export async function run(args: readonly string[]): Promise<number> {
     signal: stop.signal,
   });
   const position = await subscription.ready;
-  if (cursor !== undefined && !cursor.exists && position !== undefined) cursor.create(position);
+  if (cursor !== undefined && !cursor.exists) {
+    if (position === undefined) {
+      throw new BusError(
+        `${address} does not tell which events there are now: begin with the past, or after one of them`,
+      );
+    }
+    cursor.create(position);
+  }
   if (values.verbose) complain("ollie sub", `subscribed to ${address}`);
   const write = writerOf(output, format, values.null);
   const printing = printEvents(subscription, { count, output, write, cursor, verbose: values.verbose });

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { compileFilter, filterCovers, filterList } from "../filter.ts";
+import { compileFilters, filterCovers, filterList } from "../filter.ts";
 
 /** What {@linkcode Access} is made of. */
 export interface AccessOptions {
@@ -35,7 +35,7 @@ const DIRECT = /^direct:([^.]+)/;
 export class Access {
   /** Whose it is, if that is known. */
   readonly name: string | undefined;
-  readonly #publish: readonly ((topic: string) => boolean)[];
+  readonly #mayPublish: (topic: string) => boolean;
   readonly #subscribe: readonly string[];
 
   /**
@@ -46,13 +46,13 @@ export class Access {
    */
   constructor({ name, publish = [">"], subscribe = [">"] }: AccessOptions) {
     this.name = name;
-    this.#publish = publish.map(compileFilter);
+    this.#mayPublish = compileFilters(publish);
     this.#subscribe = filterList(subscribe);
   }
 
   /** Whether an event may be published. */
   mayPublish(topic: string): boolean {
-    return this.#publish.some((matches) => matches(topic));
+    return this.#mayPublish(topic);
   }
 
   /** Whether a filter may be subscribed to: one of those that are allowed must cover all of it. */

@@ -49,8 +49,6 @@ export interface ConnectionHub {
   hasHistory(connection: Connection): void;
   /** Something waits for a connection. */
   changed(connection: Connection): void;
-  /** Nothing more is at hand. */
-  settle(): void;
   /** A filter has been subscribed to. */
   subscribed(connection: Connection, filter: string): void;
   /** A client has been told of an error. */
@@ -141,6 +139,11 @@ export class Connection implements HubConnection, HistoryReader {
     return this.#filters.size;
   }
 
+  /** How many frames wait for it. */
+  get queuedFrames(): number {
+    return this.#outbox.frames;
+  }
+
   get queuedBytes(): number {
     return this.#outbox.bytes;
   }
@@ -199,7 +202,6 @@ export class Connection implements HubConnection, HistoryReader {
 
   #tell(type: string, payload: unknown): void {
     this.#send(frameOf(JSON.stringify({ type, id: "", payload })));
-    this.#hub.settle();
   }
 
   /** Takes note that an event is sent, as long as it may come in another way, too. Returns whether it was not before. */
@@ -401,7 +403,6 @@ export class Connection implements HubConnection, HistoryReader {
 
   room(): Promise<void> | undefined {
     if (this.#outbox.bytes <= HANDED_BYTES || !this.#isOpen) return undefined;
-    this.#hub.settle();
     this.#waitsForRoom ??= Promise.withResolvers();
     return this.#waitsForRoom.promise;
   }
@@ -412,7 +413,6 @@ export class Connection implements HubConnection, HistoryReader {
   }
 
   settled(history: History): void {
-    this.#hub.settle();
     this.#join(history);
   }
 

@@ -1,6 +1,10 @@
 /**
- * When what waits for connections is handed to their sockets: at once as long as that costs little, so that an event is on its way
- * when it has come; and once for many events when it costs more, since a frame that holds many costs hardly more than one.
+ * When what waits for connections is handed to their sockets.
+ *
+ * A frame costs what the kernel takes for it, many times what it costs us. Frames that leave one socket in a row cost less than
+ * the same in turn with others', and a frame that holds many events hardly more than one. So what comes in one go is gathered:
+ * after a flush of several events, as many are waited for again, as long as they keep coming; after a flush of one, none. Then
+ * it is handed over in slices, since what a socket is handed leaves only when the event loop gets its turn.
  *
  * A socket that has been handed enough is looked at until it has sent some of it: that is all that a `WebSocket` tells.
  *
@@ -8,9 +12,13 @@
  */
 import type { Timer } from "../time.ts";
 import type { Connection } from "./connection.ts";
+import type { Turns } from "./turns.ts";
 
-/** How long a flush may have taken, in milliseconds, for the next one not to wait for more events. */
-const CHEAP_MS = 1;
+/** How long events are gathered without any that comes, as a part of what the last flush took. */
+const PATIENCE = 1 / 4;
+
+/** How many frames are handed over in a turn of the event loop, about. */
+const SLICE_FRAMES = 256;
 
 /** Who has taken nothing for so long, in milliseconds, is not waited for. */
 const PROGRESS_MS = 500;
@@ -21,42 +29,60 @@ const LATEST_LOOK_MS = 50;
 
 /** Flushes the connections of a hub. */
 export class Flusher {
+  readonly #turns: Turns;
   readonly #stallMs: number;
   readonly #stalled: (connection: Connection) => void;
   #waiting: Connection[] = [];
-  #timer: Timer | undefined;
+  /** Those of them that are being flushed, and how far that has come. */
+  #flushing: readonly Connection[] = [];
+  #flushed = 0;
+  #isAwaitingTurn = false;
+  /** How many events wait, and how many did in the last turn; when one came, and when the first of them did. */
+  #events = 0;
+  #eventsBefore = 0;
+  #lastNews = 0;
+  #since = 0;
+  /** When the last flush began, how many events it held, and how long it took, in milliseconds. */
+  #began = 0;
+  #lastEvents = 0;
   #lastCost = 0;
   /** Those whose socket has no room, and when it last sent something. */
   readonly #blocked = new Map<Connection, { sentBytes: number; since: number }>();
   #lookTimer: Timer | undefined;
   #lookAfter = SOONEST_LOOK_MS;
+  #closed = false;
 
   /**
+   * @param turns when to go on
    * @param stallMs how long a socket may take nothing, in milliseconds
    * @param stalled is told of one that has taken nothing for so long
    */
-  constructor(stallMs: number, stalled: (connection: Connection) => void) {
+  constructor(turns: Turns, stallMs: number, stalled: (connection: Connection) => void) {
+    this.#turns = turns;
     this.#stallMs = stallMs;
     this.#stalled = stalled;
   }
 
-  /** Takes note that something waits for a connection. Then call {@linkcode settle}, or {@linkcode later}. */
+  /** An event is about to be added to connections. */
+  gather(): void {
+    this.#events++;
+  }
+
+  /** Something waits for a connection, which is flushed soon. */
   add(connection: Connection): void {
     if (connection.isToFlush) return;
     connection.isToFlush = true;
     this.#waiting.push(connection);
+    if (this.#isAwaitingTurn) return;
+    this.#isAwaitingTurn = true;
+    this.#since = this.#lastNews = performance.now();
+    this.#turns.next(this.#turn);
   }
 
-  /** Nothing more is at hand: flushes now if that costs little, else soon. */
-  settle(): void {
-    if (this.#waiting.length === 0) return;
-    if (this.#lastCost < CHEAP_MS) this.flush();
-    else this.later();
-  }
-
-  /** More may be at hand: flushes soon. */
-  later(): void {
-    this.#timer ??= setTimeout(() => this.flush());
+  /** Flushes now, without waiting for more. */
+  flush(): void {
+    while (this.#flushing.length > 0 || this.#waiting.length > 0) this.#flushSlice(Infinity);
+    this.#began = 0;
   }
 
   /**
@@ -78,23 +104,51 @@ export class Flusher {
 
   /** Stops. */
   close(): void {
-    clearTimeout(this.#timer);
+    this.#closed = true;
     clearTimeout(this.#lookTimer);
     this.#blocked.clear();
   }
 
-  /** Flushes now, whatever that costs. */
-  flush(): void {
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const connections = this.#waiting;
-    this.#waiting = [];
-    const began = performance.now();
-    for (const connection of connections) {
-      connection.isToFlush = false;
-      if (!connection.flush()) this.#block(connection, began);
+  /** Bound once: it is called in nearly every turn. */
+  readonly #turn = () => {
+    if (this.#closed) return;
+    const now = performance.now();
+    if (this.#flushing.length === 0 && this.#began > 0) {
+      this.#lastCost = now - this.#began;
+      this.#began = 0;
+      this.#since = this.#lastNews = now;
     }
-    this.#lastCost = performance.now() - began;
+    if (this.#flushing.length > 0 || (this.#waiting.length > 0 && this.#hasGathered(now))) {
+      this.#flushSlice(SLICE_FRAMES);
+    }
+    if (this.#flushing.length > 0 || this.#waiting.length > 0 || this.#began > 0) this.#turns.next(this.#turn);
+    else this.#isAwaitingTurn = false;
+  };
+
+  #hasGathered(now: number): boolean {
+    if (this.#events !== this.#eventsBefore) this.#lastNews = now;
+    this.#eventsBefore = this.#events;
+    return this.#lastEvents <= 1 || this.#events >= this.#lastEvents ||
+      now - this.#lastNews > this.#lastCost * PATIENCE ||
+      now - this.#since > this.#lastCost;
+  }
+
+  #flushSlice(frames: number): void {
+    if (this.#flushing.length === 0) {
+      this.#flushing = this.#waiting;
+      this.#waiting = [];
+      this.#flushed = 0;
+      this.#lastEvents = this.#events;
+      this.#events = this.#eventsBefore = 0;
+      this.#began = performance.now();
+    }
+    for (let handed = 0; this.#flushed < this.#flushing.length && handed < frames; this.#flushed++) {
+      const connection = this.#flushing[this.#flushed];
+      connection.isToFlush = false;
+      handed += connection.queuedFrames;
+      if (!connection.flush()) this.#block(connection, performance.now());
+    }
+    if (this.#flushed === this.#flushing.length) this.#flushing = [];
   }
 
   #block(connection: Connection, now: number): void {

@@ -7,7 +7,7 @@
  */
 import { type Bus, BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
-import { compileFilter } from "../filter.ts";
+import { compileFilters } from "../filter.ts";
 
 /** What a {@linkcode History} needs of the connection that it is for. */
 export interface HistoryReader {
@@ -45,7 +45,9 @@ export class History {
   readonly ref: unknown;
   readonly #subscription: Subscription;
   readonly #reader: HistoryReader;
-  readonly #filters: Map<string, (topic: string) => boolean>;
+  readonly #filters: Set<string>;
+  /** Whether a topic matches one of them. */
+  wants: (topic: string) => boolean;
   #ended = false;
   #told = false;
   /** Whether what the hub receives from now on is given by this, in its place, where it is wanted. */
@@ -62,7 +64,8 @@ export class History {
   constructor(bus: Bus, asked: HistoryRequest, reader: HistoryReader) {
     this.topic = asked.topic;
     this.ref = asked.ref;
-    this.#filters = new Map(asked.filters.map((filter) => [filter, compileFilter(filter)]));
+    this.#filters = new Set(asked.filters);
+    this.wants = compileFilters(asked.filters);
     this.#reader = reader;
     this.#subscription = bus.subscribe(asked.filters, { from: asked.from });
     this.#begin();
@@ -81,20 +84,14 @@ export class History {
 
   /** The filters that are still wanted. */
   get filters(): Iterable<string> {
-    return this.#filters.keys();
-  }
-
-  /** Whether it gives what is published under a topic. */
-  wants(topic: string): boolean {
-    for (const matches of this.#filters.values()) {
-      if (matches(topic)) return true;
-    }
-    return false;
+    return this.#filters;
   }
 
   /** Gives up a filter. Returns whether that was the last one, and the history has ended. */
   delete(filter: string): boolean {
     this.#filters.delete(filter);
+    // Made anew when somebody asks: all of them may be given up one after another.
+    this.wants = (topic) => (this.wants = compileFilters([...this.#filters]))(topic);
     if (this.#filters.size > 0) return false;
     this.end();
     return true;
@@ -112,8 +109,6 @@ export class History {
         const event = await this.#next();
         if (this.#ended) return;
         if (event !== undefined && this.wants(event.topic)) this.#reader.past(event);
-        // Where the carrier cannot tell whether there is more at hand, each event may be the last.
-        if (this.#subscription.caughtUp === undefined) this.#reader.settled(this);
         await this.#reader.room();
       }
     } catch (error) {
@@ -138,11 +133,14 @@ export class History {
     }
   }
 
-  /** Where the carrier cannot tell when the past has been given, that no later event can be missed is all that is known. */
+  /**
+   * Where the past is empty, and no event comes that would tell, it has been given now. Where the carrier cannot tell when it has
+   * been given, that no later event can be missed is all that is known.
+   */
   async #begin(): Promise<void> {
     try {
       await this.#subscription.ready;
-      if (this.#subscription.caughtUp === undefined && !this.#ended) this.#settle();
+      if (this.#subscription.caughtUp !== false && !this.#ended) this.#settle();
     } catch {
       // Whoever waits for the next event is told.
     }

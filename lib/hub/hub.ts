@@ -18,6 +18,7 @@ import type { History } from "./history.ts";
 import { Batches, type Frame, frameOf, HANDED_BYTES } from "./outbox.ts";
 import { Routes } from "./routes.ts";
 import type { HubSocket } from "./socket.ts";
+import { Turns } from "./turns.ts";
 
 /** The subprotocol of those who take several envelopes in a frame, a line each. */
 export const BATCH_PROTOCOL = "ollie.batch.v1";
@@ -130,10 +131,13 @@ export class Hub {
   readonly #host: ConnectionHub;
   readonly #connections = new Map<HubSocket, Connection>();
   readonly #routes = new Routes<Connection>();
+  readonly #turns = new Turns();
   readonly #flusher: Flusher;
   readonly #batches = new Batches();
   readonly #withHistories = new Set<Connection>();
   #isReady = false;
+  /** Whether the bus has failed, and the hub has yet to subscribe to it again. */
+  #isAway = false;
   #subscription: Subscription | undefined;
   #position: EventMark | null | undefined;
   #encoded: Encoded | undefined;
@@ -160,7 +164,7 @@ export class Hub {
     this.#options = options;
     const { maxBuffer = 1024 * 1024, maxMessage = 1024 * 1024, maxSubscriptions = 10_000 } = options;
     this.#host = this.#hostWith({ maxBuffer, maxMessage, maxSubscriptions });
-    this.#flusher = new Flusher(options.stallTimeout ?? 60_000, (connection) => {
+    this.#flusher = new Flusher(this.#turns, options.stallTimeout ?? 60_000, (connection) => {
       this.#end(connection, 1013, "nothing has been taken of what was sent");
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -186,6 +190,7 @@ export class Hub {
     connection.wire.listen((data) => this.receive(socket, data), () => this.removeConnection(socket));
     this.#options.onConnect?.(connection);
     if (this.#closed) this.#end(connection, 1001, "the hub is ending");
+    if (this.#isAway) this.#end(connection, 1013, "the hub cannot reach its bus: connect again later");
     return connection;
   }
 
@@ -223,11 +228,18 @@ export class Hub {
    * @throws {BusError} if the bus could not take it
    */
   async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
-    while (this.#aheadBytes > MAX_AHEAD_BYTES) await this.#caughtUp.promise;
-    this.#published++;
     // Where the carrier does not tell when all has been received, it is elsewhere, and has a bound of its own.
-    if (this.#subscription?.caughtUp !== undefined) this.#aheadBytes += payload.length + EVENT_BYTES;
-    return await this.#bus.publish(topic, payload);
+    while (this.#aheadBytes > MAX_AHEAD_BYTES && this.#subscription?.caughtUp === false) await this.#caughtUp.promise;
+    const bytes = payload.length + EVENT_BYTES;
+    this.#aheadBytes += bytes;
+    try {
+      const published = await this.#bus.publish(topic, payload);
+      this.#published++;
+      return published;
+    } catch (error) {
+      this.#aheadBytes = Math.max(0, this.#aheadBytes - bytes);
+      throw error;
+    }
   }
 
   /** What it has counted. */
@@ -265,9 +277,11 @@ export class Hub {
   /** Ends every connection with code 1001, after what waits for it has been handed over as far as there is room. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#letPublish();
     this.#flusher.flush();
     for (const connection of this.#connections.values()) this.#end(connection, 1001, "the hub is ending");
     this.#flusher.close();
+    this.#turns.close();
     await this.#subscription?.return();
   }
 
@@ -282,6 +296,7 @@ export class Hub {
         const position = await subscription.ready;
         this.#position ??= position === undefined ? undefined : position.after ?? null;
         this.#isReady = true;
+        this.#isAway = false;
         begun();
         retryMs = RETRY_MS;
         await this.#take(subscription);
@@ -305,7 +320,6 @@ export class Hub {
         const { value, done } = await next;
         if (done) throw new Error("the bus has ended");
         bytes += this.#fanOut(value);
-        if (subscription.caughtUp === undefined) this.#flusher.later();
       } catch (error) {
         if (!(error instanceof UnreadableEventError)) throw error;
         this.#options.log?.(error.message);
@@ -321,7 +335,7 @@ export class Hub {
     this.#flusher.flush();
     const until = performance.now() + bytes / SLOWEST_BYTES_PER_MS;
     do {
-      await new Promise((resolve) => setTimeout(resolve));
+      await new Promise<void>((resolve) => this.#turns.next(resolve));
       this.#flusher.look();
     } while (performance.now() < until && this.#flusher.isAnyBehind(this.#host.limits.maxBuffer / 2));
   }
@@ -331,6 +345,7 @@ export class Hub {
     this.#position = event;
     try {
       const connections = this.#routes.match(event.topic);
+      if (connections.length > 0) this.#flusher.gather();
       for (const connection of connections) connection.deliver(event);
       return connections.length === 0 ? UNWANTED_BYTES : this.#encode(event).plain.bytes;
     } catch (error) {
@@ -348,7 +363,6 @@ export class Hub {
       connection.hubSettled();
       if (connection.histories === 0) this.#withHistories.delete(connection);
     }
-    this.#flusher.settle();
   }
 
   #letPublish(): void {
@@ -360,6 +374,7 @@ export class Hub {
 
   /** Events have been missed, or may have been: those who hear of it can come back, and ask for what came since. */
   #missed(error: unknown): void {
+    this.#isAway = true;
     this.#letPublish();
     this.#options.log?.(`the bus failed, and is tried again: ${error instanceof Error ? error.message : error}`);
     for (const connection of this.#connections.values()) {
@@ -399,7 +414,6 @@ export class Hub {
       unroute: (filter, connection) => this.#routes.delete(filter, connection),
       hasHistory: (connection) => this.#withHistories.add(connection),
       changed: (connection) => this.#flusher.add(connection),
-      settle: () => this.#flusher.settle(),
       subscribed: (connection, filter) => this.#options.onSubscribe?.(connection, filter),
       refused: () => this.#errors++,
       overflowed: (connection) => this.#overflowed(connection),

@@ -70,6 +70,11 @@ export class Outbox {
     this.#batches = batches;
   }
 
+  /** How many frames that are sent it is: a batch is one. */
+  get frames(): number {
+    return this.#batches === undefined ? this.#frames.length - this.#done : 1;
+  }
+
   /** How many bytes wait here. */
   get bytes(): number {
     return this.#bytes;

@@ -13,7 +13,28 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The page itself, and what it loads. */
-const FILES = ["index.html"];
+const FILES = [
+  "chart.js",
+  "connection.js",
+  "filter.js",
+  "filter_box.js",
+  "icon.svg",
+  "index.html",
+  "page.css",
+  "page.js",
+  "parts.js",
+  "payload.js",
+  "publisher.js",
+  "resume.js",
+  "ring.js",
+  "seconds.js",
+  "status.js",
+  "tail.js",
+  "topic_table.js",
+  "topics.js",
+  "walk.js",
+  "words.js",
+];
 
 /** The page may load what this hub serves, and talk to this hub, and nothing else; and nobody may put it in a frame. */
 const SECURITY = [

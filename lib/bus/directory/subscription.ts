@@ -7,7 +7,7 @@
  */
 import type { Position } from "../../bus.ts";
 import type { BusEvent } from "../../event.ts";
-import { compileFilter } from "../../filter.ts";
+import { compileFilters } from "../../filter.ts";
 import { PulledSubscription } from "../subscription.ts";
 import type { ArrivalLog, LogReader } from "./log.ts";
 import { topicOf } from "./name.ts";
@@ -30,7 +30,7 @@ export interface DirectorySubscriptionOptions {
 export class DirectorySubscription extends PulledSubscription implements LogReader {
   readonly #read: (name: string) => BusEvent | undefined;
   readonly #log: ArrivalLog;
-  readonly #tests: ((topic: string) => boolean)[];
+  readonly #matches: (topic: string) => boolean;
   readonly #release: () => void;
   /** The past, in order, and how much of it has been read; `undefined` until it is known. */
   #past: { readonly names: readonly string[]; read: number } | undefined;
@@ -41,7 +41,7 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
     super(options.signal);
     this.#read = options.read;
     this.#log = options.log;
-    this.#tests = options.filters.map(compileFilter);
+    this.#matches = compileFilters(options.filters);
     this.#release = options.release;
     this.#position = options.log.end;
   }
@@ -52,8 +52,7 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
 
   /** Whether an event matches one of the filters. */
   wants(name: string): boolean {
-    const topic = topicOf(name);
-    return this.#tests.some((test) => test(topic));
+    return this.#matches(topicOf(name));
   }
 
   /**
