@@ -464,17 +464,22 @@ Deno.test("through 20 kills of the hub, a subscription gets every event once, in
   using directory = temporaryDirectory();
   await using hub = await RestartedHub.start(directory.path);
   await using bus = await openBus(hub.url);
-  await using publisher = new Running([...OLLIE, "pub", "--lines", directory.path, "n"]);
+  await using publisher = new Running([...OLLIE, "pub", "--lines", "-v", directory.path, "n"]);
   let written = 0;
-  const write = (count: number) => publisher.write(Array.from({ length: count }, () => `${written++}\n`).join(""));
+  const write = async (count: number) => {
+    await publisher.write(Array.from({ length: count }, () => `${written++}\n`).join(""));
+    await publisher.stdout.take(count);
+  };
   await using events = bus.subscribe("n", { from: "start" });
+  await events.ready;
   await write(10);
   const got = await textsOf(events, 10);
   for (let kill = 0; kill < 20; kill++) {
-    await write(30);
+    const writing = write(30);
     // Some are on their way when it is killed, none, or all.
     if (kill % 3 !== 0) got.push(...await textsOf(events, written - got.length - (kill % 3 === 1 ? 15 : 0)));
     await hub.kill();
+    await writing;
     await write(30);
     await hub.restart();
     // Not while the directory is listed for the first time: that may show it with gaps, and order is then lost there.

@@ -176,8 +176,8 @@ Deno.test("what speaks to a hub keeps the network alone, and files only for a cu
   for (
     const [args, kept] of [
       [["pub", hub.url], "net"],
-      [["sub", "-W", "100ms", hub.url], "net"],
-      [["sub", "-W", "100ms", "-m", "--cursor", cursor, hub.url], "read write net"],
+      [["sub", "-H", hub.url], "net"],
+      [["sub", "--cursor", cursor, hub.url], "read write net"],
     ] as const
   ) {
     const { stderr } = await new Deno.Command(Deno.execPath(), { args: [...run, ...args], stdin: "null" }).output();

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { createPubSub } from "@graphql-yoga/subscription";
 import { BusError, FilterError, openBus, Spoke, type SpokeEvent, TopicError } from "../../mod.ts";
-import { OLLIE, Running } from "../cli/ollie.ts";
-import { within } from "../deadline.ts";
+import { OLLIE, ollie, Running } from "../cli/ollie.ts";
+import { until, within } from "../deadline.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { RestartedHub, startHub } from "./running_hub.ts";
 import { type Peer, ScriptedHub, timeOf } from "./scripted_hub.ts";
@@ -317,14 +317,19 @@ Deno.test("through 20 kills of the hub, a spoke hears every event once, in order
     );
   await within(spoke.ready, "readiness");
 
-  await using publisher = new Running([...OLLIE, "pub", "--lines", directory.path, "n"]);
+  await using publisher = new Running([...OLLIE, "pub", "--lines", "-v", directory.path, "n"]);
   let written = 0;
-  const write = (count: number) => publisher.write(Array.from({ length: count }, () => `${written++}\n`).join(""));
+  const write = async (count: number) => {
+    await publisher.write(Array.from({ length: count }, () => `${written++}\n`).join(""));
+    await publisher.stdout.take(count);
+  };
   for (let kill = 0; kill < 20; kill++) {
-    await write(30);
+    const writing = write(30);
     // Some are on their way when it is killed, none, or all.
     if (kill % 3 !== 0) await heardAll(written - (kill % 3 === 1 ? 15 : 0));
+    const disconnected = announced(spoke, "__disconnected");
     await hub.kill();
+    await Promise.all([writing, disconnected]);
     await write(30);
     await hub.restart();
     // A directory that is written to while it is listed for the first time may be listed with gaps, and order is then lost there.
@@ -335,6 +340,40 @@ Deno.test("through 20 kills of the hub, a spoke hears every event once, in order
   await write(1);
   await heardAll(written);
   assert.deepEqual(heard, Array.from({ length: written }, (_, i) => i));
+});
+
+Deno.test("while another process publishes without a pause, a spoke hears every event once, through kills of the hub", async () => {
+  using directory = temporaryDirectory();
+  await using hub = await RestartedHub.start(directory.path);
+  await using spoke = new Spoke(hub.url);
+  const heard: number[] = [];
+  const { promise: heardLast, resolve } = Promise.withResolvers<void>();
+  spoke.addEventListener<number>("n", ({ detail }) => heard.push(detail));
+  spoke.addEventListener("last", () => resolve());
+  await within(spoke.ready, "readiness");
+
+  await using publisher = new Running([...OLLIE, "pub", "--lines", "-v", directory.path, "n"]);
+  let written = 0;
+  let over = false;
+  const writing = (async () => {
+    while (!over) {
+      await publisher.write(`${written++}\n`);
+      await publisher.stdout.next();
+    }
+  })();
+  for (let kill = 0; kill < 5; kill++) {
+    const soFar = heard.length;
+    await until("more events", () => heard.length > soFar + 20);
+    await hub.kill();
+    await hub.restart();
+  }
+  over = true;
+  await writing;
+  await ollie(["pub", "-d", "", directory.path, "last"]);
+  await within(heardLast, "the last event");
+  // One of those that were published while the hub began may still be on its way.
+  await until("all that was published", () => heard.length >= written);
+  assert.deepEqual(heard.toSorted((a, b) => a - b), Array.from({ length: written }, (_, i) => i));
 });
 
 Deno.test("what a spoke publishes through kills of the hub is on the bus, in order, and none is lost", async () => {
