@@ -18,7 +18,6 @@ export interface Frame {
 export const HANDED_BYTES = 64 * 1024;
 
 const utf8 = new TextEncoder();
-// deno-lint-ignore no-control-regex
 const ASCII = /^[\0-\x7f]*$/;
 
 /**
