@@ -256,7 +256,10 @@ export class Connection implements HubConnection, HistoryReader {
       case "__unsubscribe":
         return this.#unsubscribeAll(parseFilters(payload));
       case "__ping":
-        return this.#tell("__pong", payload);
+        // It says that all that was sent before is done, what is published included.
+        if (this.#unpublishedBytes === 0) return this.#tell("__pong", payload);
+        this.#publishing = this.#publishing.then(() => this.#tell("__pong", payload));
+        return;
       default:
         throw new EnvelopeError(
           `the type ${JSON.stringify(type)} is reserved: a client sends __subscribe, __unsubscribe, __ping and events`,
