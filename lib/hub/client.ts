@@ -7,13 +7,12 @@
  * @module
  */
 import { BusError, type EventMark, type Published, type SubscribeOptions } from "../bus.ts";
-import { compileFilter } from "../filter.ts";
 import type { Timer } from "../time.ts";
 import type { HubAddress } from "./client/address.ts";
 import { ClientConnection, type ConnectionTiming, type Ending } from "./client/connection.ts";
 import { PublishQueue } from "./client/publish_queue.ts";
 import { type Answer, readAnswer, readReceived, type Received } from "./client/received.ts";
-import { type Beginning, isAfter, Trail } from "./client/trail.ts";
+import { Subscriptions } from "./client/subscriptions.ts";
 import { EnvelopeError, isControl, topicOf } from "./envelope.ts";
 
 /** What a client tells whoever uses it. */
@@ -71,63 +70,21 @@ const TOO_LARGE = 1009;
 /** The close code of a hub that was asked for too much nonsense. */
 const TOO_MANY_ERRORS = 1008;
 
-/** A filter that is wanted. */
-interface Wanted {
-  /** It has been in force, so that what came since is missed as long as it is not. */
-  had: boolean;
-  /** What lies before this is not for it. */
-  since: EventMark | undefined;
-  /** Its test, made when it is needed. */
-  matches?: (topic: string) => boolean;
-}
-
-/** A `__subscribe` that has not been answered. */
-interface Ask {
-  readonly ref: string;
-  readonly filters: readonly string[];
-  /** `first`: from a beginning of its own; `again`: from where they were; `anew`: from now, because that is not to be had. */
-  readonly kind: "first" | "again" | "anew";
-  /** It begins now. */
-  readonly isFromNow: boolean;
-  /** Why it is `anew`. */
-  readonly reason: string;
-}
-
-/** Somebody who waits for filters to be in force. */
-interface Waiter {
-  readonly filters: readonly string[];
-  resolve(): void;
-  reject(error: BusError): void;
-}
-
 /**
  * A client of a hub. It begins to connect at once.
  *
- * Filters come and go by {@linkcode add} and {@linkcode remove}; what changes in one turn of the event loop is asked for together,
- * and one `__subscribe` is under way at a time. After a connection has ended, what was in force is asked for again in one list,
- * from where it was: no event is missed, and none comes twice. On a hub whose bus keeps nothing that is not to be had, and
+ * Filters come and go by {@linkcode add} and {@linkcode remove}. After a connection has ended, what was in force goes on where it
+ * was: no event is missed, and none comes twice. On a hub whose bus keeps nothing that is not to be had, and
  * {@linkcode HubClientHandlers.missed} is called.
  */
 export class HubClient {
   readonly #address: HubAddress;
   readonly #handlers: HubClientHandlers;
-  readonly #from: SubscribeOptions["from"];
   readonly #parse: (text: string) => unknown;
   readonly #timing: ClientTiming;
-  readonly #trail = new Trail();
+  readonly #subscriptions: Subscriptions;
   readonly #queue: PublishQueue;
-  readonly #wanted = new Map<string, Wanted>();
-  /** The filters that this connection has in force. */
-  readonly #held = new Set<string>();
-  /** The filters that this connection was refused. */
-  readonly #refused = new Set<string>();
-  #waiters: Waiter[] = [];
   #connection: ClientConnection | undefined;
-  #ask: Ask | undefined;
-  #asked = 0;
-  #syncIsDue = false;
-  /** Some filters are wanted that have yet to be asked for, when what is under way has been answered. */
-  #hasMoreToAsk = false;
   #retry: Timer | undefined;
   #attempts = 0;
   #paused = false;
@@ -142,15 +99,10 @@ export class HubClient {
   constructor(address: HubAddress, handlers: HubClientHandlers, options: HubClientOptions = {}) {
     this.#address = address;
     this.#handlers = handlers;
-    this.#from = options.from ?? "now";
     this.#parse = options.parse ?? ((text) => JSON.parse(text));
     this.#timing = { ...TIMING, ...options.timing };
     this.#queue = new PublishQueue(address.url, options.maxQueueBytes ?? MAX_QUEUE_BYTES);
-    if (this.#from === "start") this.#trail.begin(null);
-    else if (typeof this.#from === "object" && "after" in this.#from) {
-      // When that event was published is not known: anything that comes is taken to be later.
-      this.#trail.begin({ id: this.#from.after, time: "" });
-    }
+    this.#subscriptions = this.#subscriptionsFrom(options.from);
     this.#connect();
   }
 
@@ -159,19 +111,14 @@ export class HubClient {
     return this.#connection?.isOpen ?? false;
   }
 
-  // What is wanted.
-
   /** Subscribes. What is wanted already stays as it is. */
   add(filter: string): void {
-    if (this.#closing !== undefined || this.#wanted.has(filter)) return;
-    this.#wanted.set(filter, { had: false, since: undefined });
-    this.#syncSoon();
+    if (this.#closing === undefined) this.#subscriptions.add(filter);
   }
 
   /** Unsubscribes. */
   remove(filter: string): void {
-    this.#refused.delete(filter);
-    if (this.#wanted.delete(filter)) this.#syncSoon();
+    this.#subscriptions.remove(filter);
   }
 
   /**
@@ -179,12 +126,9 @@ export class HubClient {
    *
    * @throws {BusError} if one of them is refused, or the client is closed before
    */
-  settled(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#closing !== undefined) return reject(this.#closedError());
-      this.#waiters.push({ filters: [...this.#wanted.keys()], resolve, reject });
-      this.#syncSoon();
-    });
+  async settled(): Promise<void> {
+    if (this.#closing !== undefined) throw this.#closedError();
+    await this.#subscriptions.settled();
   }
 
   /**
@@ -239,7 +183,8 @@ export class HubClient {
   }
 
   async #drainAndLeave(): Promise<void> {
-    this.#wanted.clear();
+    this.#subscriptions.fail(this.#closedError());
+    this.#subscriptions.clear();
     if (this.#queue.size > 0 && !this.#paused) {
       let timer: Timer;
       const late = new Promise<void>((resolve) => timer = setTimeout(resolve, this.#timing.drainMs));
@@ -251,7 +196,7 @@ export class HubClient {
   /** Ends it, for good. */
   #end(error: BusError): Promise<void> | undefined {
     this.#failure ??= error;
-    for (const { reject } of this.#waiters.splice(0)) reject(this.#failure);
+    this.#subscriptions.fail(this.#failure);
     this.#queue.fail(this.#failure);
     return this.#leave();
   }
@@ -264,15 +209,13 @@ export class HubClient {
 
   #connect(): void {
     this.#connection = new ClientConnection(this.#address, {
-      opened: () => this.#opened(),
+      opened: () => {
+        this.#subscriptions.sync();
+        this.#handlers.opened?.();
+      },
       received: (text) => this.#receive(text),
       ended: (ending) => this.#ended(ending),
     }, this.#timing);
-  }
-
-  #opened(): void {
-    this.#sync();
-    this.#handlers.opened?.();
   }
 
   #ended(ending: Ending): void {
@@ -294,123 +237,29 @@ export class HubClient {
 
   #forgetConnection(wasTooLarge: boolean): void {
     this.#connection = undefined;
-    for (const filter of this.#held) {
-      const wanted = this.#wanted.get(filter);
-      if (wanted !== undefined) wanted.had = true;
-    }
-    this.#held.clear();
-    this.#refused.clear();
-    this.#ask = undefined;
+    this.#subscriptions.disconnected();
     this.#queue.reset(wasTooLarge);
   }
 
   /** Sends what has been published, as far as it may be: whoever subscribes and then publishes gets what they published. */
   #send(): void {
     const connection = this.#connection;
-    if (this.#syncIsDue || this.#hasMoreToAsk || !connection?.isOpen) return;
-    this.#queue.flush((frame) => connection.send(frame));
+    if (connection?.isOpen && this.#subscriptions.isAsked) this.#queue.flush((frame) => connection.send(frame));
   }
 
-  #tell(type: string, payload: unknown, ref?: string): void {
-    this.#connection?.send(JSON.stringify({ type, id: "", payload, ref }));
-  }
-
-  // Subscribing.
-
-  #syncSoon(): void {
-    if (this.#syncIsDue) return;
-    this.#syncIsDue = true;
-    queueMicrotask(() => {
-      this.#syncIsDue = false;
-      this.#sync();
-    });
-  }
-
-  /** Makes what the hub knows agree with what is wanted. */
-  #sync(): void {
-    if (!this.isOpen) return;
-    const dropped = [...this.#held].filter((filter) => !this.#wanted.has(filter));
-    if (dropped.length > 0) {
-      this.#tell("__unsubscribe", { topic: dropped });
-      for (const filter of dropped) this.#held.delete(filter);
-    }
-    const missing = [...this.#wanted].filter(([filter]) => !this.#held.has(filter) && !this.#refused.has(filter));
-    if (this.#ask === undefined && missing.length > 0) this.#askFor(missing);
-    this.#hasMoreToAsk = missing.some(([filter]) => !this.#ask?.filters.includes(filter));
-    this.#tellWaiters();
-    this.#send();
-  }
-
-  #askFor(missing: readonly (readonly [filter: string, Wanted])[]): void {
-    const had = missing.filter(([, { had }]) => had).map(([filter]) => filter);
-    if (had.length > 0) {
-      // All of them share one place to come back to.
-      const place = this.#trail.resume();
-      if (place === undefined) this.#askAnew(had, "its hub did not tell where it was");
-      else this.#subscribe(had, place, "again");
-    } else {
-      this.#subscribe(missing.map(([filter]) => filter), this.#beginning(), "first");
-    }
-  }
-
-  #beginning(): Beginning {
-    if (this.#from === "now" || this.#from === undefined) return { replay: 0 };
-    // Some of the past may have come already, before an earlier connection ended.
-    return this.#trail.resume() ??
-      { replay: typeof this.#from === "object" && "last" in this.#from ? this.#from.last : 0 };
-  }
-
-  /** Subscribes from now on, because where it was is not to be had. */
-  #askAnew(filters: readonly string[], reason: string): void {
-    this.#trail.clear();
-    this.#subscribe(filters, { replay: 0 }, "anew", reason);
-  }
-
-  #subscribe(filters: readonly string[], beginning: Beginning, kind: Ask["kind"], reason = ""): void {
-    const ref = `subscribe ${++this.#asked}`;
-    this.#ask = { ref, filters, kind, isFromNow: "replay" in beginning && beginning.replay === 0, reason };
-    this.#tell("__subscribe", { topic: filters, ...beginning }, ref);
-  }
-
-  #subscribed(ask: Ask, { place }: Answer): void {
-    this.#ask = undefined;
-    // If nothing has been received yet: else that is the place.
-    if (place !== undefined) this.#trail.begin(place);
-    for (const filter of ask.filters) {
-      this.#held.add(filter);
-      const wanted = this.#wanted.get(filter);
-      // Where the past was asked for, what comes may lie before that place.
-      if (wanted !== undefined && ask.isFromNow) wanted.since = place?.time ? place : undefined;
-    }
-    if (ask.kind === "anew") this.#handlers.missed?.(ask.reason);
-    if (ask.kind === "first") this.#handlers.began?.(place);
-    this.#sync();
-  }
-
-  #notSubscribed(ask: Ask, { topic, reason }: Answer): void {
-    this.#ask = undefined;
-    const [culprit] = ask.filters.length > 1 ? ask.filters.filter((filter) => filter === topic) : [];
-    if (culprit !== undefined) this.#refuse([culprit], reason);
-    else if (ask.kind === "again") return this.#askAnew(ask.filters, reason);
-    else this.#refuse(ask.filters, reason);
-    this.#sync();
-  }
-
-  #refuse(filters: readonly string[], reason: string): void {
-    for (const filter of filters) this.#refused.add(filter);
-    const waiting = this.#waiters;
-    const isConcerned = (waiter: Waiter) => waiter.filters.some((filter) => filters.includes(filter));
-    this.#waiters = waiting.filter((waiter) => !isConcerned(waiter));
-    for (const { reject } of waiting.filter(isConcerned)) reject(new BusError(`${this.#address.url}: ${reason}`));
-    this.#handlers.refused?.(filters, reason);
-  }
-
-  #tellWaiters(): void {
-    if (this.#waiters.length === 0) return;
-    const isInForce = (filter: string) => this.#held.has(filter) || !this.#wanted.has(filter);
-    const waiting = this.#waiters;
-    this.#waiters = waiting.filter(({ filters }) => !filters.every(isInForce));
-    for (const { filters, resolve } of waiting) if (filters.every(isInForce)) resolve();
+  #subscriptionsFrom(from: SubscribeOptions["from"]): Subscriptions {
+    const isOpen = () => this.isOpen;
+    return new Subscriptions({
+      hub: this.#address.url,
+      get isOpen() {
+        return isOpen();
+      },
+      tell: (type, payload, ref) => this.#connection?.send(JSON.stringify({ type, id: "", payload, ref })),
+      settled: () => this.#send(),
+      began: (place) => this.#handlers.began?.(place),
+      refused: (filters, reason) => this.#handlers.refused?.(filters, reason),
+      missed: (reason) => this.#handlers.missed?.(reason),
+    }, from);
   }
 
   // What comes.
@@ -425,9 +274,8 @@ export class HubClient {
 
   #control({ type, payload }: Received): void {
     const answer = readAnswer(payload);
-    const ask = this.#ask;
     if (type === "__subscribed") {
-      if (ask !== undefined) this.#subscribed(ask, answer);
+      this.#subscriptions.accepted(answer);
     } else if (type === "__published") {
       const { id = "", time = "" } = answer.place ?? {};
       this.#queue.answered(answer.ref, { id, time });
@@ -438,12 +286,10 @@ export class HubClient {
   }
 
   #error(answer: Answer): void {
-    const ask = this.#ask;
-    if (ask !== undefined && isAbout(ask, answer)) return this.#notSubscribed(ask, answer);
+    if (this.#subscriptions.rejected(answer)) return;
     if (this.#queue.answered(answer.ref, new BusError(`${this.#address.url}: ${answer.reason}`))) return this.#send();
-    const topics = Array.isArray(answer.topic) ? answer.topic : [answer.topic];
     // The hub can no longer serve what is in force. A new connection finds out whether that has passed.
-    if (topics.some((topic) => this.#held.has(topic))) this.#connection?.fail(answer.reason);
+    if (this.#subscriptions.concerns(answer)) this.#connection?.fail(answer.reason);
     else this.#handlers.error?.(answer.reason);
   }
 
@@ -455,27 +301,8 @@ export class HubClient {
       if (!(error instanceof EnvelopeError)) throw error;
       return this.#connection?.fail(`it sent what is no event: ${error.message}`);
     }
-    if (received.at !== undefined) {
-      const mark = { id: received.at, time: received.time ?? "" };
-      if (!this.#trail.note(mark, bytes)) return;
-      if (this.#ask?.kind === "again" && this.#isTooOld(topic, mark)) return;
-    }
+    const { at, time = "" } = received;
+    if (at !== undefined && !this.#subscriptions.isNew(topic, { id: at, time }, bytes)) return;
     if (this.#closing === undefined) this.#handlers.event(topic, received);
   }
-
-  /** Whether only filters match that were added after the event. Those that come back share the place of the oldest. */
-  #isTooOld(topic: string, mark: EventMark): boolean {
-    for (const [filter, wanted] of this.#wanted) {
-      wanted.matches ??= compileFilter(filter);
-      if (wanted.matches(topic) && (wanted.since === undefined || isAfter(mark, wanted.since))) return false;
-    }
-    return true;
-  }
-}
-
-/** Whether an `__error` answers a `__subscribe`. */
-function isAbout(ask: Ask, { ref, topic }: Answer): boolean {
-  if (ref !== undefined) return ref === ask.ref;
-  if (typeof topic === "string") return ask.filters.includes(topic);
-  return JSON.stringify(topic) === JSON.stringify(ask.filters);
 }

@@ -441,11 +441,12 @@ Deno.test("closing sends what waits, and is final", async () => {
   await peer.accept("1");
   await within(client.settled(), "the filter in force");
   const published = client.publish("n", envelope("last"));
+  client.add("never asked for");
   const settled = client.settled();
   const closed = client.close();
   assert.throws(() => client.publish("n", envelope("later")), /was closed/);
   await assert.rejects(client.settled(), /was closed/);
-  await settled;
+  await assert.rejects(settled, /was closed/);
   peer.events(5);
   assert.equal(await peer.publish("2"), "last");
   await published;
