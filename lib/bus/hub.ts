@@ -53,15 +53,29 @@ export interface HubBusOptions {
  * MiB in memory at most.
  *
  * @example
- * ```ts no-eval
- * import { HubBus } from "@ollie/ollie";
+ * ```ts
+ * import { Hub, HubBus, MemoryBus } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
  *
- * await using bus = new HubBus("ws://127.0.0.1:8080");
+ * // What `ollie hub` does, in short.
+ * await using memory = new MemoryBus();
+ * const hub = new Hub(memory);
+ * const server = Deno.serve({ port: 0, onListen() {} }, (request) => {
+ *   const { socket, response } = Deno.upgradeWebSocket(request, { protocol: "ollie.batch.v1" });
+ *   socket.onopen = () => hub.addConnection(socket);
+ *   return response;
+ * });
+ *
+ * const bus = new HubBus(`ws://localhost:${server.addr.port}`);
+ * const colors = bus.subscribe("color");
+ * await colors.ready;
  * await bus.publish("color", "red");
- * for await (const event of bus.subscribe("color", { from: "start" })) {
- *   console.log(new TextDecoder().decode(event.payload));
- *   break;
- * }
+ * const { value } = await colors.next();
+ * assert.equal(new TextDecoder().decode(value?.payload), "red");
+ *
+ * await bus[Symbol.asyncDispose]();
+ * await hub.close();
+ * await server.shutdown();
  * ```
  */
 export class HubBus implements Bus {

@@ -118,8 +118,8 @@ async function serve(serving: Serving): Promise<number> {
     complain("ollie serve9p", `listening on ${where}`);
     accepting.push(acceptAll(place, server, maxConnections));
   }
-  // The network is needed no more, unless the bus is there.
-  keepPermissions(...permissionsOf(scheme));
+  // The network is needed no more, unless the bus is there; a socket in the file system is to be removed.
+  keepPermissions("read", "write", ...permissionsOf(scheme));
 
   const received = await signal;
   listening.dispose();

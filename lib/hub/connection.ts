@@ -9,7 +9,7 @@ import { FilterError } from "../filter.ts";
 import type { Access } from "./access.ts";
 import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
 import { History, type HistoryReader, type HistoryRequest } from "./history.ts";
-import { type Batches, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
+import { type Batches, bytesOf, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
 import { parseFilters, parseSubscribe } from "./requests.ts";
 import { type HubSocket, Wire } from "./socket.ts";
 
@@ -256,7 +256,10 @@ export class Connection implements HubConnection, HistoryReader {
       case "__unsubscribe":
         return this.#unsubscribeAll(parseFilters(payload));
       case "__ping":
-        return this.#tell("__pong", payload);
+        // It says that all that was sent before is done, what is published included.
+        if (this.#unpublishedBytes === 0) return this.#tell("__pong", payload);
+        this.#publishing = this.#publishing.then(() => this.#tell("__pong", payload));
+        return;
       default:
         throw new EnvelopeError(
           `the type ${JSON.stringify(type)} is reserved: a client sends __subscribe, __unsubscribe, __ping and events`,
@@ -500,8 +503,7 @@ function refAtEnd(data: unknown): number | undefined {
 /** A frame as text. */
 function textOf(data: unknown, maxBytes: number): string {
   if (typeof data === "string") {
-    // A character is a byte at least, and three at most.
-    if (data.length > maxBytes || (data.length * 3 > maxBytes && new TextEncoder().encode(data).length > maxBytes)) {
+    if (data.length > maxBytes || bytesOf(data) > maxBytes) {
       throw new EnvelopeError(`this message is too large: ${maxBytes} bytes are allowed`);
     }
     return data;

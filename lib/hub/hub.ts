@@ -15,7 +15,7 @@ import { Connection, type ConnectionHub, type ConnectionLimits, type HubConnecti
 import { envelopeOf, withPosition } from "./envelope.ts";
 import { Flusher } from "./flusher.ts";
 import type { History } from "./history.ts";
-import { Batches, type Frame, frameOf, HANDED_BYTES } from "./outbox.ts";
+import { Batches, bytesOf, type Frame, frameOf, HANDED_BYTES } from "./outbox.ts";
 import { Routes } from "./routes.ts";
 import type { HubSocket } from "./socket.ts";
 import { Turns } from "./turns.ts";
@@ -442,6 +442,6 @@ export class Hub {
 }
 
 function sizeOf(data: unknown): number {
-  if (typeof data === "string") return data.length;
+  if (typeof data === "string") return bytesOf(data);
   return data instanceof ArrayBuffer || ArrayBuffer.isView(data) ? data.byteLength : 0;
 }

@@ -18,6 +18,16 @@ export interface Frame {
 export const HANDED_BYTES = 64 * 1024;
 
 const utf8 = new TextEncoder();
+const ASCII = /^[\0-\x7f]*$/;
+
+/**
+ * How many bytes of UTF-8 a text is.
+ *
+ * @param text any string
+ */
+export function bytesOf(text: string): number {
+  return ASCII.test(text) ? text.length : utf8.encode(text).length;
+}
 
 /**
  * Makes a frame of a text.
@@ -25,7 +35,7 @@ const utf8 = new TextEncoder();
  * @param text an envelope
  */
 export function frameOf(text: string): Frame {
-  return { text, bytes: utf8.encode(text).length };
+  return { text, bytes: bytesOf(text) };
 }
 
 /** The batch that was sent last: connections that want the same events get the same text. */

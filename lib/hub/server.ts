@@ -186,7 +186,7 @@ export class HubServer {
 
   async #upgrade(request: Request): Promise<Response> {
     if (request.method !== "GET" || request.headers.get("sec-websocket-version") !== VERSION) {
-      throw new Refusal(426, `a WebSocket begins with a GET, and speaks version ${VERSION}`, {
+      throw new Refusal(426, `this hub speaks version ${VERSION} of WebSocket, which begins with a GET`, {
         upgrade: "websocket",
         "sec-websocket-version": VERSION,
       });

@@ -114,13 +114,29 @@ interface Registered {
  * | `__error` | a connection could not be made, or the hub has refused something |
  *
  * @example
- * ```ts no-eval
- * import { Spoke } from "@ollie/ollie";
+ * ```ts
+ * import { Hub, MemoryBus, Spoke } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
  *
- * const spoke = new Spoke("ws://127.0.0.1:8080");
- * spoke.addEventListener("message.*", (event) => console.log(event.topic, event.detail));
- * await spoke.ready;
+ * // What `ollie hub` does, in short.
+ * await using bus = new MemoryBus();
+ * const hub = new Hub(bus);
+ * const server = Deno.serve({ port: 0, onListen() {} }, (request) => {
+ *   const { socket, response } = Deno.upgradeWebSocket(request, { protocol: "ollie.batch.v1" });
+ *   socket.onopen = () => hub.addConnection(socket);
+ *   return response;
+ * });
+ *
+ * const spoke = new Spoke(`ws://localhost:${server.addr.port}`);
+ * const heard = new Promise((resolve) => {
+ *   spoke.addEventListener("message.*", ({ topic, detail }) => resolve({ topic, detail }));
+ * });
  * spoke.dispatchEvent(new CustomEvent("message.sent:conv-123", { detail: { text: "hello" } }));
+ * assert.deepEqual(await heard, { topic: "message.sent:conv-123", detail: { text: "hello" } });
+ *
+ * await spoke.close();
+ * await hub.close();
+ * await server.shutdown();
  * ```
  */
 export class Spoke extends EventTarget {

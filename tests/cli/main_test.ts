@@ -1,7 +1,8 @@
 /** The command line as a whole: help, versions, mistakes, permissions. */
 import assert from "node:assert/strict";
-import { temporaryDirectory } from "../temporary.ts";
-import { ollie, Running } from "./ollie.ts";
+import { startHub } from "../hub/running_hub.ts";
+import { exists, temporaryDirectory } from "../temporary.ts";
+import { OLLIE, ollie, Running } from "./ollie.ts";
 
 const { version } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
 
@@ -153,4 +154,40 @@ Deno.test("what speaks 9P keeps the network, and serve9p on a directory only unt
   }
   server.signal("SIGTERM");
   assert.equal(await server.stderr.next(), "removeSignalListener read write");
+});
+
+Deno.test("what speaks to a hub keeps the network alone, and files only for a cursor", async () => {
+  using directory = temporaryDirectory();
+  const probe = `
+    import { main } from ${JSON.stringify(new URL("../../cli.ts", import.meta.url).href)};
+    const kinds = ["read", "write", "net", "env", "run", "sys", "ffi"] as const;
+    globalThis.WebSocket = class extends WebSocket {
+      constructor(...given) {
+        console.error("connect", kinds.filter((name) => Deno.permissions.querySync({ name }).state === "granted").join(" "));
+        super(...given);
+      }
+    };
+    Deno.exit(await main(Deno.args));`;
+  const file = `${directory.path}/probe.ts`;
+  Deno.writeTextFileSync(file, probe);
+  await using hub = await startHub(`${directory.path}/bus`);
+  const run = ["run", "--quiet", "--no-check", "-A", file];
+  const cursor = `${directory.path}/cursor`;
+  for (
+    const [args, kept] of [
+      [["pub", hub.url], "net"],
+      [["sub", "-H", hub.url], "net"],
+      [["sub", "--cursor", cursor, hub.url], "read write net"],
+    ] as const
+  ) {
+    const { stderr } = await new Deno.Command(Deno.execPath(), { args: [...run, ...args], stdin: "null" }).output();
+    assert.equal(new TextDecoder().decode(stderr), `connect ${kept}\n`);
+  }
+  const socket = `${directory.path}/s`;
+  await using server = new Running([...OLLIE, "serve9p", "--listen", `unix:${socket}`, hub.url]);
+  assert.equal(await server.stderr.next(), `ollie serve9p: listening on unix:${socket}`);
+  assert(exists(socket));
+  server.signal("SIGTERM");
+  assert.equal((await server.status).code, 0);
+  assert(!exists(socket), "what was made has been removed");
 });

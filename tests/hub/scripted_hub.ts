@@ -84,6 +84,7 @@ export class ScriptedHub implements AsyncDisposable {
   /** Ends all, as a hub does that is restarted. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const peer of this.#all) peer.close(1001, "the hub is ending");
+    await within(Promise.all(Array.from(this.#all, (peer) => peer.closed)), "the end of the connections");
     await this.#server.shutdown();
   }
 }

@@ -88,7 +88,8 @@ export class Arrivals {
 
   /** Whether a hint may have been dropped since the last listing began, so that those which follow are held back. */
   #doubtful = false;
-  readonly #held = new Set<string>();
+  /** By their names, whether a hint has told of them: those that only a listing has shown have yet to find their place. */
+  readonly #held = new Map<string, boolean>();
   #holdTimer: Timer | undefined;
 
   /** While a listing is under way: the names that were reported meanwhile, which it may or may not have come across. */
@@ -167,7 +168,7 @@ export class Arrivals {
    */
   published(name: string): void {
     if (this.#seen.has(name)) return;
-    if (this.#doubtful && this.#lastListing !== undefined) this.#hold(name);
+    if (this.#doubtful && this.#lastListing !== undefined) this.#hold(name, true);
     else this.#report(name);
   }
 
@@ -258,15 +259,15 @@ export class Arrivals {
   // Hints.
 
   #hinted(name: string): void {
-    if (parseName(name) === undefined || this.#seen.has(name)) return;
+    if (parseName(name) === undefined || (this.#seen.has(name) && !this.#held.has(name))) return;
     if (this.#hints?.complete === false) this.#doubtful = true;
-    if (this.#lastListing === undefined) this.#held.add(name);
-    else if (this.#doubtful) this.#hold(name);
+    if (this.#lastListing === undefined) this.#held.set(name, true);
+    else if (this.#doubtful) this.#hold(name, true);
     else this.#report(name);
   }
 
-  #hold(name: string): void {
-    this.#held.add(name);
+  #hold(name: string, hinted: boolean): void {
+    this.#held.set(name, hinted || this.#held.get(name) === true);
     this.#holdTimer ??= setTimeout(() => {
       this.#holdTimer = undefined;
       // A listing that is under way will soon have put all in order.
@@ -277,14 +278,21 @@ export class Arrivals {
   /** Gives up waiting for a listing. What follows is held back all the same. */
   #releaseHeld(): void {
     this.#stopHolding();
-    for (const name of sortNames([...this.#held])) this.#report(name);
+    for (const name of sortNames([...this.#held.keys()])) this.#report(name);
   }
 
-  /** Nothing is missing any more: what the last listing may have passed by has been told by hints. */
+  /**
+   * Nothing is missing any more: what the last listing may have passed by has been told by hints. What it has shown and they have
+   * not told of may still be overtaken by what it passed by, whose hint may be on its way.
+   */
   #settled(): void {
     if (this.#meanwhile !== undefined || this.#lastListing === undefined) return;
     this.#doubtful = false;
-    this.#releaseHeld();
+    for (const name of sortNames([...this.#held.keys()])) {
+      if (this.#held.get(name)) this.#report(name);
+    }
+    if (this.#held.size === 0) this.#stopHolding();
+    else this.#listLater();
   }
 
   #stopHolding(): void {
@@ -379,10 +387,9 @@ export class Arrivals {
     // A file that came while the directory was read may or may not have been come across.
     for (const name of meanwhile) listed.add(name);
     const news = new Set(unseen.filter((name) => !this.#seen.has(name)));
-    const hinted = new Set<string>();
-    for (const name of this.#held) {
+    const held = new Map(this.#held);
+    for (const name of held.keys()) {
       const shown = !listed.add(name);
-      hinted.add(name);
       // A watch that has just begun may tell of what came before it, and the first listing shows what was there.
       if (!first || !shown) news.add(name);
     }
@@ -395,9 +402,10 @@ export class Arrivals {
     // dated since then waits for its hint; or, as long as hints may be missing, for the next listing.
     const arrived: string[] = [];
     for (const name of sortNames([...news])) {
-      const placed = this.#hints === undefined || (hinted.has(name) && !this.#doubtful);
+      const hinted = held.get(name) === true;
+      const placed = this.#hints === undefined || (hinted && !this.#doubtful);
       if (placed || timeOf(name) < complete) arrived.push(name);
-      else this.#hold(name);
+      else this.#hold(name, hinted);
     }
 
     // What is no longer there is forgotten with the old set, so that it never outgrows the directory. A directory that is
