@@ -90,15 +90,18 @@ export function handshakeText(port: number, { path = "/", protocols = [], header
   return [`GET ${path} HTTP/1.1`, ...lines, "", ""].join("\r\n");
 }
 
+/** What a peer sits on. */
+type Connection = Deno.TcpConn | Deno.TlsConn;
+
 /** A peer. It reads nothing until it is asked to. Its connection goes at the end of the block. */
 export class RawWebSocket implements Disposable {
   /** The connection, for what even this peer does not do. */
-  readonly connection: Deno.TcpConn;
+  readonly connection: Connection;
   /** The subprotocol that the server has picked. */
   readonly protocol: string | undefined;
   readonly #reader: BytesReader;
 
-  private constructor(connection: Deno.TcpConn, reader: BytesReader, protocol: string | undefined) {
+  private constructor(connection: Connection, reader: BytesReader, protocol: string | undefined) {
     this.connection = connection;
     this.protocol = protocol;
     this.#reader = reader;
@@ -112,7 +115,18 @@ export class RawWebSocket implements Disposable {
    * @throws {Error} with the status line and the body, if the server does not make a WebSocket of the connection
    */
   static async connect(port: number, handshake?: Handshake): Promise<RawWebSocket> {
-    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    return await RawWebSocket.over(await Deno.connect({ hostname: "127.0.0.1", port }), handshake);
+  }
+
+  /**
+   * Makes a WebSocket of a connection.
+   *
+   * @param connection which it takes over
+   * @param handshake how it differs from a decent one
+   * @throws {Error} as {@linkcode RawWebSocket.connect} does
+   */
+  static async over(connection: Connection, handshake?: Handshake): Promise<RawWebSocket> {
+    const { port } = connection.remoteAddr;
     try {
       await writeAll(connection, encoder.encode(handshakeText(port, handshake)));
       const reader = new BytesReader(connection);

@@ -77,7 +77,6 @@ Deno.test("a message may come in pieces, with control frames in between", async 
     { opcode: text, payload: '{"type":"__ping","payload":2}' },
   ].map(encodeFrame));
   await writeAll(peer.connection, bytes);
-  peer.connection.setNoDelay(true);
   for (const byte of bytes) await writeAll(peer.connection, Uint8Array.of(byte));
   assert.deepEqual((await peer.take(4)).map(({ payload }) => payload), [1, 2, 1, 2]);
   await scene.bystanderIsWell();
