@@ -126,6 +126,8 @@ export async function run(args: readonly string[]): Promise<number> {
       }
       : {},
   });
+  await using closing = new AsyncDisposableStack();
+  closing.defer(() => hub.close());
   const server = new HubServer({
     bus: carrier,
     hub,

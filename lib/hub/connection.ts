@@ -256,10 +256,7 @@ export class Connection implements HubConnection, HistoryReader {
       case "__unsubscribe":
         return this.#unsubscribeAll(parseFilters(payload));
       case "__ping":
-        // It says that all that was sent before is done, what is published included.
-        if (this.#unpublishedBytes === 0) return this.#tell("__pong", payload);
-        this.#publishing = this.#publishing.then(() => this.#tell("__pong", payload));
-        return;
+        return this.#tell("__pong", payload);
       default:
         throw new EnvelopeError(
           `the type ${JSON.stringify(type)} is reserved: a client sends __subscribe, __unsubscribe, __ping and events`,
@@ -310,7 +307,7 @@ export class Connection implements HubConnection, HistoryReader {
       for (const filter of news) this.#route(filter);
       if (from === undefined) return;
       this.#wantsPositions = true;
-      return this.#tellSubscribed(topic, ref);
+      return this.#tellSubscribed(topic, ref, this.#hub.position);
     }
     this.#asked.push({ topic, ref, filters, from });
     this.#beginHistories();
@@ -385,8 +382,7 @@ export class Connection implements HubConnection, HistoryReader {
     this.#errors.shift();
   }
 
-  #tellSubscribed(topic: unknown, ref: unknown): void {
-    const { position } = this.#hub;
+  #tellSubscribed(topic: unknown, ref: unknown, position: EventMark | null | undefined): void {
     this.#tell("__subscribed", { topic, ref, at: position === null ? null : position?.id, time: position?.time });
   }
 
@@ -411,7 +407,9 @@ export class Connection implements HubConnection, HistoryReader {
   }
 
   caughtUp(history: History): void {
-    this.#tellSubscribed(history.topic, history.ref);
+    // Where it is not known to have caught up with the hub, the hub's position may be ahead of what this connection has had.
+    const position = history.isForever ? undefined : this.#hub.position;
+    this.#tellSubscribed(history.topic, history.ref, position);
     this.#beginHistories();
   }
 

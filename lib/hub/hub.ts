@@ -16,12 +16,10 @@ import { envelopeOf, withPosition } from "./envelope.ts";
 import { Flusher } from "./flusher.ts";
 import type { History } from "./history.ts";
 import { Batches, bytesOf, type Frame, frameOf, HANDED_BYTES } from "./outbox.ts";
+import { BATCH_PROTOCOL } from "./protocol.ts";
 import { Routes } from "./routes.ts";
 import type { HubSocket } from "./socket.ts";
 import { Turns } from "./turns.ts";
-
-/** The subprotocol of those who take several envelopes in a frame, a line each. */
-export const BATCH_PROTOCOL = "ollie.batch.v1";
 
 /** How a {@linkcode Hub} may differ from the usual, and who wants to know what happens at it. */
 export interface HubOptions {

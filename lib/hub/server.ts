@@ -9,16 +9,14 @@ import { checkTopic, TopicError } from "../event.ts";
 import { checkFilter, FilterError } from "../filter.ts";
 import { Access } from "./access.ts";
 import { EnvelopeError } from "./envelope.ts";
-import { BATCH_PROTOCOL, type Hub } from "./hub.ts";
+import type { Hub } from "./hub.ts";
 import { metricsText } from "./metrics.ts";
 import type { Page } from "./page.ts";
+import { BATCH_PROTOCOL, PLAIN_PROTOCOL } from "./protocol.ts";
 import { parseReplay } from "./requests.ts";
 import { EventSourceStream } from "./stream.ts";
 import { protocolsOf, tokenOf, type Tokens } from "./tokens.ts";
 import type { Visitors } from "./visitors.ts";
-
-/** The subprotocol of those who take one envelope in a frame, and have to name one, since they offer a token as another. */
-const PLAIN_PROTOCOL = "ollie.v1";
 
 /** Of the protocol of WebSockets, RFC 6455. */
 const VERSION = "13";
@@ -78,22 +76,22 @@ export class HubServer {
    */
   async handle(request: Request): Promise<Response> {
     const { visitors } = this.#options;
+    if (!URL.canParse(request.url)) return answerOf(new Refusal(400, "the Host of this request is none"));
+    const refusal = visitors.refusal(request);
+    if (refusal !== undefined) return answerOf(new Refusal(403, refusal));
+    const response = await this.#answer(request);
+    // The headers of an upgrade are not ours to change.
+    if (response.status !== 101) {
+      for (const [name, value] of Object.entries(visitors.corsHeaders(request))) response.headers.set(name, value);
+    }
+    return response;
+  }
+
+  async #answer(request: Request): Promise<Response> {
     try {
-      if (!URL.canParse(request.url)) throw new Refusal(400, "the Host of this request is none");
-      const refusal = visitors.refusal(request);
-      if (refusal !== undefined) throw new Refusal(403, refusal);
-      const response = await this.#route(request);
-      // The headers of an upgrade are not ours to change.
-      if (response.status !== 101) {
-        for (const [name, value] of Object.entries(visitors.corsHeaders(request))) response.headers.set(name, value);
-      }
-      return response;
+      return await this.#route(request);
     } catch (error) {
-      const { status, message, headers } = asRefusal(error);
-      return new Response(`${message}\n`, {
-        status,
-        headers: { "content-type": "text/plain; charset=utf-8", ...headers },
-      });
+      return answerOf(asRefusal(error));
     }
   }
 
@@ -288,6 +286,10 @@ async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
 
 function text(body: string, type = "text/plain; charset=utf-8", status = 200): Response {
   return new Response(body, { status, headers: { "content-type": type, "cache-control": "no-store" } });
+}
+
+function answerOf({ status, message, headers }: Refusal): Response {
+  return new Response(`${message}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
 function asRefusal(error: unknown): Refusal {

@@ -8,9 +8,7 @@
  */
 import { FilterError } from "../filter.ts";
 import { Access } from "./access.ts";
-
-/** The subprotocol by which a browser shows its token: it cannot send headers with a WebSocket. */
-export const TOKEN_PROTOCOL_PREFIX = "ollie.token.";
+import { TOKEN_PROTOCOL_PREFIX } from "./protocol.ts";
 
 /** A file of tokens was refused. The message says which line, and why. */
 export class TokensError extends Error {

@@ -6,12 +6,8 @@
  * @module
  */
 import type { Timer } from "../../time.ts";
+import { BATCH_PROTOCOL, TOKEN_PROTOCOL_PREFIX } from "../protocol.ts";
 import type { HubAddress } from "./address.ts";
-
-/** The subprotocol of those who take several envelopes in a frame, a line each. */
-const BATCH_PROTOCOL = "ollie.batch.v1";
-/** What a token is shown as: a browser can send no other header with a WebSocket. */
-const TOKEN_PROTOCOL = "ollie.token.";
 
 /** How long a connection waits for what, in milliseconds. */
 export interface ConnectionTiming {
@@ -73,7 +69,7 @@ export class ClientConnection {
     this.#handlers = handlers;
     this.#timing = timing;
     this.#timer = setTimeout(() => this.#end(`it did not answer within ${timing.connectMs} ms`), timing.connectMs);
-    const protocols = token === undefined ? [BATCH_PROTOCOL] : [BATCH_PROTOCOL, `${TOKEN_PROTOCOL}${token}`];
+    const protocols = token === undefined ? [BATCH_PROTOCOL] : [BATCH_PROTOCOL, `${TOKEN_PROTOCOL_PREFIX}${token}`];
     try {
       this.#socket = new WebSocket(url, protocols);
     } catch (error) {
