@@ -3,7 +3,9 @@
  * against something measured in the same run, or a floor; a busy machine shows in both sides of a ratio.
  */
 import { latency, million, publishing, replay } from "./directory.ts";
+import { fanout } from "./fanout.ts";
 import { filters } from "./filter.ts";
+import { hub } from "./hub.ts";
 import type { Row } from "./measure.ts";
 import { ninep } from "./ninep.ts";
 import { startup } from "./startup.ts";
@@ -16,6 +18,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Row[]>>> = {
   million,
   filters,
   ninep,
+  hub,
+  fanout,
 };
 
 const asked = Deno.args.length > 0 ? Deno.args : Object.keys(BENCHMARKS);

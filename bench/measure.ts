@@ -24,6 +24,11 @@ export function quantile(numbers: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 }
 
+/** A whole number as people read it. */
+export function thousands(number: number): string {
+  return Math.round(number).toLocaleString("en");
+}
+
 /** Runs something and tells how long it took, in milliseconds. */
 export async function timed(work: () => unknown): Promise<number> {
   const began = performance.now();

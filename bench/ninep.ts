@@ -1,73 +1,18 @@
-/**
- * 9P: reads against a server in Go, driven by the same client, and what events cost. The server has one core, the client the
- * other, where there are two and `taskset` is there to say so.
- */
+/** 9P: reads against a server in Go, driven by the same client, and what events cost. */
 import { NinepBus } from "../mod.ts";
 import { NinepClient, type RemoteFile } from "../lib/ninep/client.ts";
-import { CLI, execute, median, type Row, RUN, temporaryDirectory } from "./measure.ts";
+import { CLI, execute, median, type Row, RUN, temporaryDirectory, thousands } from "./measure.ts";
+import { has, LOAD_CORE, on, Server } from "./server.ts";
 
 const GO = new URL("go9p", import.meta.url).pathname;
 const ENDLESS = new URL("endless.ts", import.meta.url).pathname;
-
-/** Runs a command on one core, where that can be said. */
-function on(core: number, command: readonly string[]): string[] {
-  return navigator.hardwareConcurrency > 1 && has("taskset") ? ["taskset", "-c", `${core}`, ...command] : [...command];
-}
-
-function has(program: string): boolean {
-  return new Deno.Command("sh", { args: ["-c", `command -v ${program}`], stdout: "null" }).outputSync().success;
-}
-
-/** A server, running, once it has said that it listens. */
-class Server implements AsyncDisposable {
-  readonly #child: Deno.ChildProcess;
-  readonly #output: ReadableStream<Uint8Array>;
-
-  private constructor(child: Deno.ChildProcess, output: ReadableStream<Uint8Array>) {
-    this.#child = child;
-    this.#output = output;
-  }
-
-  static async start(command: readonly string[], says: "stdout" | "stderr", env = {}): Promise<Server> {
-    const [program, ...args] = on(0, command);
-    const child = new Deno.Command(program, {
-      args,
-      env,
-      stdin: "null",
-      stdout: says === "stdout" ? "piped" : "null",
-      stderr: says === "stderr" ? "piped" : "inherit",
-    }).spawn();
-    const server = new Server(child, child[says]);
-    const reader = server.#output.getReader();
-    for (let said = ""; !said.includes("listening");) {
-      const { value, done } = await reader.read();
-      if (done) throw new Error(`${command.join(" ")} ended before it listened`);
-      said += new TextDecoder().decode(value);
-    }
-    reader.releaseLock();
-    return server;
-  }
-
-  /** Its memory now, in MB. */
-  get memory(): number {
-    // Under taskset it is the same process.
-    const status = Deno.readTextFileSync(`/proc/${this.#child.pid}/status`);
-    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGTERM");
-    await this.#output.cancel();
-    await this.#child.status;
-  }
-}
 
 function serve9p(socket: string, bus = "mem:"): Promise<Server> {
   return Server.start([...RUN, "--allow-net", CLI, "serve9p", "--listen", `unix:${socket}`, bus], "stderr");
 }
 
 async function rate(load: string, ...args: readonly string[]): Promise<number> {
-  const [program, ...rest] = on(1, [load, ...args]);
+  const [program, ...rest] = on(LOAD_CORE, [load, ...args]);
   const { stdout, success } = await new Deno.Command(program, {
     args: rest,
     stderr: "inherit",
@@ -76,10 +21,6 @@ async function rate(load: string, ...args: readonly string[]): Promise<number> {
     .output();
   if (!success) throw new Error(`${load} failed`);
   return Number(new TextDecoder().decode(stdout));
-}
-
-function thousands(number: number): string {
-  return Math.round(number).toLocaleString("en");
 }
 
 /** Everything about 9P. */

@@ -101,13 +101,16 @@ export function encodeTopic(topic: string): string {
 }
 
 /**
- * Writes a topic so that it stands in a line of text as one word: white space and control characters become `%XX`. A topic
- * that keeps the rules is unchanged; files in a directory may have others.
+ * Writes a topic as others than a directory can have it: as one word that is not empty, and not one of those that are reserved for
+ * control. White space and control characters become `%XX`, as does the first character of what is reserved. A topic that keeps the
+ * rules is unchanged; files in a directory may have others.
  *
  * @param topic any string
  */
 export function wordOfTopic(topic: string): string {
-  return topic.replace(NOT_IN_WORD, percentEncoded);
+  if (topic === "") return "%";
+  const word = topic.replace(NOT_IN_WORD, percentEncoded);
+  return word.startsWith(RESERVED_PREFIX) ? `${percentEncoded(word[0])}${word.slice(1)}` : word;
 }
 
 /**

@@ -77,6 +77,15 @@ function segmentsOf(filter: string): string[] {
   return segments;
 }
 
+/**
+ * Whether a filter is a topic: it matches itself, and nothing else.
+ *
+ * @param filter that is known to be one
+ */
+export function matchesOnlyItself(filter: string): boolean {
+  return !/(^|[.:])\*(\.|$)|(^|\.)>$/.test(filter);
+}
+
 /** For `name:*`, the `name:` that a segment must start with and be longer than. */
 function prefixOf(segment: string): string | undefined {
   return segment.length > 2 && segment.endsWith(":*") ? segment.slice(0, -1) : undefined;

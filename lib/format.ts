@@ -87,7 +87,8 @@ export function readPayload(payload: Uint8Array): ReadablePayload | undefined {
 
 /** Whether JSON is nested deeper than that. What is no JSON may be so, too. */
 function isDeeperThan(limit: number, text: string): boolean {
-  if (text.length <= 2 * limit) return false;
+  // Text in colors has brackets, too, but neither begins nor ends as JSON does.
+  if (text.length <= 2 * limit || !/^\s*[[{]/.test(text) || !/[\]}]\s*$/.test(text)) return false;
   let depth = 0;
   let inString = false;
   for (let at = 0; at < text.length; at++) {

@@ -136,14 +136,12 @@ export class DirectoryBus implements Bus {
 
       // What arrived since is in the log, from where the subscription goes on after the past.
       const arrived = new Set(this.#log.from(since));
-      const past = names.filter((name) => !arrived.has(name));
       if (from === "now") {
+        const past = names.filter((name) => !arrived.has(name));
         return subscription.begin([], window === undefined ? undefined : positionAfter(past, Date.now() - window));
       }
       const after = afterOf(from);
-      const wanted = sortNames(
-        past.filter((name) => (after === undefined || isAfter(name, after)) && subscription.wants(name)),
-      );
+      const wanted = namesAfter(after, sorted(names)).filter((name) => !arrived.has(name) && subscription.wants(name));
       if (typeof from === "object" && "last" in from) {
         return subscription.begin(wanted.slice(Math.max(0, wanted.length - from.last)), undefined);
       }
@@ -187,6 +185,27 @@ export class DirectoryBus implements Bus {
     this.#arrivals = undefined;
     this.#log.clear();
   }
+}
+
+/** Many who come back at once share a listing, and so the names in their order. */
+const sortings = new WeakMap<readonly string[], readonly string[]>();
+
+function sorted(names: readonly string[]): readonly string[] {
+  let sorting = sortings.get(names);
+  if (sorting === undefined) sortings.set(names, sorting = sortNames([...names]));
+  return sorting;
+}
+
+/** Those that come after an event, of names in their order. */
+function namesAfter(after: string | undefined, names: readonly string[]): readonly string[] {
+  if (after === undefined) return names;
+  let low = 0;
+  for (let high = names.length; low < high;) {
+    const middle = (low + high) >> 1;
+    if (isAfter(names[middle], after)) high = middle;
+    else low = middle + 1;
+  }
+  return names.slice(low);
 }
 
 /** The place after all of these events; those that were published after a moment, in milliseconds, are named one by one. */

@@ -31,6 +31,10 @@ export function reportFailure(who: string, error: unknown): number {
   return FAILED;
 }
 
+/** What others have sent may be part of a message, and is to do nothing to the terminal. */
+// deno-lint-ignore no-control-regex
+const CONTROL = /[\0-\x09\x0b-\x1f\x7f-\x9f]/g;
+
 /**
  * Writes a message on standard error.
  *
@@ -39,5 +43,5 @@ export function reportFailure(who: string, error: unknown): number {
  */
 export function complain(who: string, message: string): void {
   const marked = Deno.stderr.isTerminal() && !Deno.noColor ? `\x1b[31m${who}:\x1b[0m` : `${who}:`;
-  console.error(`${marked} ${message}`);
+  console.error(`${marked} ${message.replace(CONTROL, "\ufffd")}`);
 }

@@ -140,7 +140,8 @@ export async function run(args: readonly string[]): Promise<number> {
   });
   const signal = firstSignal();
   // Who comes before the hub has subscribed would be told that it has.
-  await hub.ready;
+  const first = await Promise.race([hub.ready, signal]);
+  if (first !== undefined) return statusOf(first);
   const listening = listen(server, { hostname, port, ...tls });
   const { addr } = listening;
   const host = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
@@ -150,7 +151,11 @@ export async function run(args: readonly string[]): Promise<number> {
 
   const received = await signal;
   await within(DRAIN_MS, Promise.all([listening.shutdown(), server.close()]));
-  return received === "SIGINT" ? INTERRUPTED : 0;
+  return statusOf(received);
+}
+
+function statusOf(signal: Deno.Signal): number {
+  return signal === "SIGINT" ? INTERRUPTED : 0;
 }
 
 function listen(
@@ -195,8 +200,8 @@ function parseListen(text: string): { hostname: string; port: number } {
 }
 
 function parseOrigin(text: string): string {
-  const origin = URL.canParse(text) ? new URL(text).origin : "null";
-  if (origin !== text.replace(/\/$/, "")) {
+  const origin = URL.canParse(text) ? new URL(text).origin : undefined;
+  if (origin === undefined || origin === "null" || origin !== text.replace(/\/$/, "")) {
     throw new UsageError(`--allow-origin takes an origin such as https://example.com, not ${JSON.stringify(text)}`);
   }
   return origin;

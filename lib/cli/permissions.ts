@@ -14,6 +14,7 @@ const KINDS = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as 
  * @param scheme what kind of bus it is, as `parseAddress` has it
  */
 export function permissionsOf(scheme: BusScheme): Deno.PermissionName[] {
+  if (scheme === "mem") return [];
   if (scheme === "ws") return ["net"];
   // A socket in the file system is a file and a part of the network.
   return scheme === "9p" ? ["read", "write", "net"] : ["read", "write"];

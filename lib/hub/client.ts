@@ -87,6 +87,8 @@ export class HubClient {
   #connection: ClientConnection | undefined;
   #retry: Timer | undefined;
   #attempts = 0;
+  /** Whether it has answered as a hub does. */
+  #isHub = false;
   #paused = false;
   #closing: Promise<void> | undefined;
   #failure: BusError | undefined;
@@ -266,13 +268,18 @@ export class HubClient {
 
   #receive(text: string): void {
     const received = readReceived(text, this.#parse);
-    if (received === undefined) return this.#connection?.fail("it sent what is no envelope: it is no hub");
+    if (received === undefined) {
+      // Whoever has answered as a hub does is one: to end the connection would not help, since the same may come again.
+      if (this.#isHub) return this.#handlers.error?.("the hub sent what is no envelope");
+      return this.#connection?.fail("it sent what is no envelope: it is no hub");
+    }
     if (received.type !== "__error") this.#attempts = 0;
     if (isControl(received)) this.#control(received);
     else this.#event(received, text.length);
   }
 
   #control({ type, payload }: Received): void {
+    this.#isHub = true;
     const answer = readAnswer(payload);
     if (type === "__subscribed") {
       this.#subscriptions.accepted(answer);

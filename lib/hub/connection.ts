@@ -6,6 +6,7 @@
 import { type Bus, BusError, type EventMark, type Published } from "../bus.ts";
 import { type BusEvent, checkTopic, TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
+import { EVENT_BYTES } from "../bus/subscription.ts";
 import type { Access } from "./access.ts";
 import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
 import { History, type HistoryReader, type HistoryRequest } from "./history.ts";
@@ -47,6 +48,8 @@ export interface ConnectionHub {
   unroute(filter: string, connection: Connection): void;
   /** A connection has a history, which is to be ended when it has caught up. */
   hasHistory(connection: Connection): void;
+  /** Resolves in the next turn of the event loop. */
+  turn(): Promise<void>;
   /** Something waits for a connection. */
   changed(connection: Connection): void;
   /** A filter has been subscribed to. */
@@ -73,8 +76,8 @@ export interface ConnectionLimits {
 const MAX_ERRORS = 100;
 const ERRORS_MS = 60_000;
 
-/** How many bytes that a connection has sent may wait for the bus. */
-const MAX_UNPUBLISHED_BYTES = 64 * 1024 * 1024;
+/** How many bytes that a connection has sent may wait for the bus, each event counted as its text and some more. */
+const MAX_UNPUBLISHED_BYTES = 32 * 1024 * 1024;
 
 /** How many events are remembered to have been sent, while one may come in more than one way. */
 const MAX_REMEMBERED_IDS = 10_000;
@@ -163,13 +166,13 @@ export class Connection implements HubConnection, HistoryReader {
   /** Sends it an event that the hub has received, unless it has had it, or a history gives it in its place. */
   deliver(event: BusEvent): void {
     if (!this.#isOpen || !this.#mayReceive(event)) return;
-    if (this.#histories.size > 0 && this.#isGivenByHistory(event)) return;
+    if (this.#histories.size > 0 && this.#isLeftToHistory(event)) return;
     if (this.#isNew(event.id)) this.#send(this.#hub.frameOf(event, this));
   }
 
-  #isGivenByHistory({ topic }: BusEvent): boolean {
+  #isLeftToHistory(event: BusEvent): boolean {
     for (const history of this.#histories) {
-      if (history.ownsLive && history.wants(topic)) return true;
+      if (history.takes(event)) return true;
     }
     return false;
   }
@@ -241,7 +244,7 @@ export class Connection implements HubConnection, HistoryReader {
       const text = textOf(data, this.#hub.limits.maxMessage);
       envelope = parseEnvelope(text);
       if (isControl(envelope)) this.#control(envelope);
-      else this.#publish(envelope, text.length);
+      else this.#publish(envelope, bytesOf(text) + EVENT_BYTES);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const topic = error instanceof EnvelopeError ? error.topic : undefined;
@@ -406,6 +409,10 @@ export class Connection implements HubConnection, HistoryReader {
     return this.#waitsForRoom.promise;
   }
 
+  turn(): Promise<void> {
+    return this.#hub.turn();
+  }
+
   caughtUp(history: History): void {
     // Where it is not known to have caught up with the hub, the hub's position may be ahead of what this connection has had.
     const position = history.isForever ? undefined : this.#hub.position;
@@ -452,6 +459,11 @@ export class Connection implements HubConnection, HistoryReader {
     this.#histories.delete(history);
     if (this.#histories.size === 0) this.#sent = undefined;
     if (this.#isOpen) this.#beginHistories();
+  }
+
+  /** Resolves when what it has published so far is on the bus, or has been refused. */
+  get published(): Promise<void> {
+    return this.#publishing;
   }
 
   /** How many histories it has. */

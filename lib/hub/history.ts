@@ -9,12 +9,17 @@ import { type Bus, BusError, type SubscribeOptions, type Subscription, Unreadabl
 import type { BusEvent } from "../event.ts";
 import { compileFilters } from "../filter.ts";
 
+/** After how many events others get their turn. */
+const EVENTS_A_TURN = 500;
+
 /** What a {@linkcode History} needs of the connection that it is for. */
 export interface HistoryReader {
   /** Takes an event. */
   past(event: BusEvent): void;
   /** Resolves when there is room for more events; at once, if there is. */
   room(): Promise<void> | undefined;
+  /** Resolves in the next turn of the event loop. */
+  turn(): Promise<void>;
   /** Nothing more is at hand for now. */
   settled(history: History): void;
   /** All of the past has been given. */
@@ -45,9 +50,14 @@ export class History {
   readonly ref: unknown;
   readonly #subscription: Subscription;
   readonly #reader: HistoryReader;
+  /** Which of the filters are still wanted. */
   readonly #filters: Set<string>;
-  /** Whether a topic matches one of them. */
-  wants: (topic: string) => boolean;
+  /** Whether a topic matches one of those. */
+  #isWanted: (topic: string) => boolean;
+  /** Whether a topic matches one of those that were ever wanted, so that the subscription gives it. */
+  readonly #isGiven: (topic: string) => boolean;
+  /** The events that the hub has received and left to this history to give, as long as they have not been given. */
+  readonly #owed = new Set<string>();
   #ended = false;
   #told = false;
   /** Whether what the hub receives from now on is given by this, in its place, where it is wanted. */
@@ -65,7 +75,7 @@ export class History {
     this.topic = asked.topic;
     this.ref = asked.ref;
     this.#filters = new Set(asked.filters);
-    this.wants = compileFilters(asked.filters);
+    this.#isGiven = this.#isWanted = compileFilters(asked.filters);
     this.#reader = reader;
     this.#subscription = bus.subscribe(asked.filters, { from: asked.from });
     this.#begin();
@@ -87,12 +97,23 @@ export class History {
     return this.#filters;
   }
 
-  /** Gives up a filter. Returns whether that was the last one, and the history has ended. */
+  /**
+   * Takes over an event that the hub has received and that is to come in its place, if it is one that this history gives.
+   *
+   * @returns whether it is
+   */
+  takes({ id, topic }: BusEvent): boolean {
+    if (!this.ownsLive || !this.#isGiven(topic)) return false;
+    this.#owed.add(id);
+    return true;
+  }
+
+  /** Gives up a filter. Returns whether that was the last one, and the history has ended: it has nothing to give that it has taken over. */
   delete(filter: string): boolean {
     this.#filters.delete(filter);
     // Made anew when somebody asks: all of them may be given up one after another.
-    this.wants = (topic) => (this.wants = compileFilters([...this.#filters]))(topic);
-    if (this.#filters.size > 0) return false;
+    this.#isWanted = (topic) => (this.#isWanted = compileFilters([...this.#filters]))(topic);
+    if (this.#filters.size > 0 || this.ownsLive) return false;
     this.end();
     return true;
   }
@@ -105,10 +126,14 @@ export class History {
 
   async #run(): Promise<void> {
     try {
-      while (!this.#ended) {
+      for (let passed = 0; !this.#ended;) {
         const event = await this.#next();
         if (this.#ended) return;
-        if (event !== undefined && this.wants(event.topic)) this.#reader.past(event);
+        if (event !== undefined && (this.#owed.delete(event.id) || this.#isWanted(event.topic))) {
+          this.#reader.past(event);
+        }
+        // What is not for the reader leaves it room, but others are to have their turn.
+        if (++passed % EVENTS_A_TURN === 0) await this.#reader.turn();
         await this.#reader.room();
       }
     } catch (error) {

@@ -179,6 +179,7 @@ export class Hub {
    * @param options how it differs from the usual
    */
   addConnection(socket: HubSocket, options: AddConnectionOptions = {}): HubConnection {
+    this.removeConnection(socket);
     const batch = options.batch ?? ("protocol" in socket && socket.protocol === BATCH_PROTOCOL);
     const connection = new Connection(++this.#lastId, socket, this.#host, {
       access: options.access,
@@ -186,7 +187,7 @@ export class Hub {
     });
     this.#connections.set(socket, connection);
     connection.wire.listen((data) => this.receive(socket, data), () => this.removeConnection(socket));
-    this.#options.onConnect?.(connection);
+    this.#guarded(() => this.#options.onConnect?.(connection));
     if (this.#closed) this.#end(connection, 1001, "the hub is ending");
     if (this.#isAway) this.#end(connection, 1013, "the hub cannot reach its bus: connect again later");
     return connection;
@@ -200,7 +201,7 @@ export class Hub {
    */
   receive(socket: HubSocket, data: unknown): void {
     const connection = this.#connections.get(socket);
-    if (connection === undefined) return;
+    if (connection === undefined || this.#closed) return;
     this.#receivedBytes += sizeOf(data);
     if (this.#isReady) connection.receive(data);
     else this.ready.then(() => connection.receive(data), () => {});
@@ -227,8 +228,12 @@ export class Hub {
    */
   async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
     // Where the carrier does not tell when all has been received, it is elsewhere, and has a bound of its own.
-    while (this.#aheadBytes > MAX_AHEAD_BYTES && this.#subscription?.caughtUp === false) await this.#caughtUp.promise;
-    const bytes = payload.length + EVENT_BYTES;
+    const bytes = (typeof payload === "string" ? bytesOf(payload) : payload.length) + EVENT_BYTES;
+    while (
+      this.#aheadBytes + bytes > MAX_AHEAD_BYTES && this.#aheadBytes > 0 && this.#subscription?.caughtUp === false
+    ) {
+      await this.#caughtUp.promise;
+    }
     this.#aheadBytes += bytes;
     try {
       const published = await this.#bus.publish(topic, payload);
@@ -272,10 +277,14 @@ export class Hub {
     return this.#position;
   }
 
-  /** Ends every connection with code 1001, after what waits for it has been handed over as far as there is room. */
+  /**
+   * Ends every connection with code 1001, after what it has published is on the bus, and what waits for it has been handed over as
+   * far as there is room.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     this.#letPublish();
+    await Promise.all(Array.from(this.#connections.values(), ({ published }) => published));
     this.#flusher.flush();
     for (const connection of this.#connections.values()) this.#end(connection, 1001, "the hub is ending");
     this.#flusher.close();
@@ -328,12 +337,16 @@ export class Hub {
     }
   }
 
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.#turns.next(resolve));
+  }
+
   /** Lets the sockets send, and waits for those that are far behind, as long as they make progress and are not too slow. */
   async #giveTurn(bytes: number): Promise<void> {
     this.#flusher.flush();
     const until = performance.now() + bytes / SLOWEST_BYTES_PER_MS;
     do {
-      await new Promise<void>((resolve) => this.#turns.next(resolve));
+      await this.#turn();
       this.#flusher.look();
     } while (performance.now() < until && this.#flusher.isAnyBehind(this.#host.limits.maxBuffer / 2));
   }
@@ -341,16 +354,19 @@ export class Hub {
   /** Gives an event to those who want it. Returns about how many bytes that was for each of them. */
   #fanOut(event: BusEvent): number {
     this.#position = event;
+    const connections = this.#routes.match(event.topic);
+    if (connections.length === 0) return UNWANTED_BYTES;
+    this.#flusher.gather();
+    for (const connection of connections) this.#guarded(() => connection.deliver(event));
+    return this.#encode(event).plain.bytes;
+  }
+
+  /** Does what may call code that is not the hub's own: a fault in it is to cost nobody else anything. */
+  #guarded(action: () => void): void {
     try {
-      const connections = this.#routes.match(event.topic);
-      if (connections.length > 0) this.#flusher.gather();
-      for (const connection of connections) connection.deliver(event);
-      return connections.length === 0 ? UNWANTED_BYTES : this.#encode(event).plain.bytes;
+      action();
     } catch (error) {
-      // A fault of ours, which is to cost nobody more than this event.
-      const reason = error instanceof Error ? error.stack : error;
-      this.#options.log?.(`internal error: cannot deliver the event ${JSON.stringify(event.id)}: ${reason}`);
-      return UNWANTED_BYTES;
+      this.#options.log?.(`internal error: ${error instanceof Error ? error.stack : error}`);
     }
   }
 
@@ -411,8 +427,9 @@ export class Hub {
       route: (filter, connection) => this.#routes.add(filter, connection),
       unroute: (filter, connection) => this.#routes.delete(filter, connection),
       hasHistory: (connection) => this.#withHistories.add(connection),
+      turn: () => this.#turn(),
       changed: (connection) => this.#flusher.add(connection),
-      subscribed: (connection, filter) => this.#options.onSubscribe?.(connection, filter),
+      subscribed: (connection, filter) => this.#guarded(() => this.#options.onSubscribe?.(connection, filter)),
       refused: () => this.#errors++,
       overflowed: (connection) => this.#overflowed(connection),
       drop: (connection, code, reason) => this.#end(connection, code, reason),
@@ -421,8 +438,9 @@ export class Hub {
 
   #overflowed(connection: Connection): void {
     this.#slowConsumers++;
-    this.#options.onBackpressure?.(connection, connection.queuedBytes);
+    const { queuedBytes } = connection;
     this.#end(connection, 1013, "events came faster than they were read");
+    this.#guarded(() => this.#options.onBackpressure?.(connection, queuedBytes));
   }
 
   #end(connection: Connection, code?: number, reason?: string): void {
@@ -431,7 +449,7 @@ export class Hub {
     connection.end(code, reason);
     this.#flusher.delete(connection);
     this.#withHistories.delete(connection);
-    this.#options.onDisconnect?.(connection);
+    this.#guarded(() => this.#options.onDisconnect?.(connection));
   }
 
   #isCaughtUp(history: History): boolean {

@@ -79,7 +79,6 @@ export class Page {
       headers: {
         "content-type": TYPES[extension],
         "content-security-policy": SECURITY,
-        "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
         "cache-control": "no-cache",
       },

@@ -35,7 +35,7 @@ export function parseSubscribe(payload: unknown): SubscribeRequest {
 }
 
 /**
- * Reads the filters of a `__subscribe` or an `__unsubscribe`.
+ * Reads the filters, each once, of a `__subscribe` or an `__unsubscribe`.
  *
  * @param payload a JSON value
  * @throws {EnvelopeError} if there are none, or one of them is not one
@@ -47,7 +47,7 @@ export function parseFilters(payload: unknown): readonly string[] {
     throw new EnvelopeError('its payload needs a "topic", which is a filter or a list of filters');
   }
   filters.forEach(checkFilterOfMany);
-  return filters;
+  return [...new Set<string>(filters)];
 }
 
 function checkFilterOfMany(filter: string): void {

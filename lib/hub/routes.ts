@@ -3,15 +3,10 @@
  *
  * @module
  */
-import { FilterTree } from "../filter.ts";
+import { FilterTree, matchesOnlyItself } from "../filter.ts";
 
-/** For how many topics it is remembered who wants them, as long as nobody subscribes or unsubscribes. */
-const REMEMBERED_TOPICS = 1000;
-
-/** A filter that matches nothing but itself. */
-function isTopic(filter: string): boolean {
-  return !/(^|[.:])\*(\.|$)|(^|\.)>$/.test(filter);
-}
+/** How many subscribers are remembered, of all topics together, as long as nobody subscribes or unsubscribes. */
+const REMEMBERED = 100_000;
 
 /**
  * Who is subscribed to what.
@@ -22,6 +17,7 @@ export class Routes<Subscriber> {
   readonly #exact = new Map<string, Set<Subscriber>>();
   readonly #patterns = new FilterTree<Subscriber>();
   readonly #remembered = new Map<string, readonly Subscriber[]>();
+  #rememberedSize = 0;
 
   /**
    * Subscribes.
@@ -29,27 +25,27 @@ export class Routes<Subscriber> {
    * @throws {FilterError} if it is no filter
    */
   add(filter: string, subscriber: Subscriber): void {
-    if (isTopic(filter)) {
+    if (matchesOnlyItself(filter)) {
       const subscribers = this.#exact.get(filter);
       if (subscribers === undefined) this.#exact.set(filter, new Set([subscriber]));
       else subscribers.add(subscriber);
       this.#remembered.delete(filter);
     } else {
       this.#patterns.add(filter, subscriber);
-      this.#remembered.clear();
+      this.#forgetAll();
     }
   }
 
   /** Unsubscribes. */
   delete(filter: string, subscriber: Subscriber): void {
-    if (isTopic(filter)) {
+    if (matchesOnlyItself(filter)) {
       const subscribers = this.#exact.get(filter);
       subscribers?.delete(subscriber);
       if (subscribers?.size === 0) this.#exact.delete(filter);
       this.#remembered.delete(filter);
     } else {
       this.#patterns.delete(filter, subscriber);
-      this.#remembered.clear();
+      this.#forgetAll();
     }
   }
 
@@ -65,8 +61,15 @@ export class Routes<Subscriber> {
     const subscribers = this.#patterns.match(topic);
     this.#exact.get(topic)?.forEach((subscriber) => subscribers.add(subscriber));
     const found = [...subscribers];
-    if (this.#remembered.size >= REMEMBERED_TOPICS) this.#remembered.clear();
-    this.#remembered.set(topic, found);
+    // A topic takes its place, too, where nobody wants it.
+    this.#rememberedSize += found.length + 1;
+    if (this.#rememberedSize > REMEMBERED) this.#forgetAll();
+    else this.#remembered.set(topic, found);
     return found;
+  }
+
+  #forgetAll(): void {
+    this.#remembered.clear();
+    this.#rememberedSize = 0;
   }
 }

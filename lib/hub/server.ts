@@ -12,9 +12,9 @@ import { EnvelopeError } from "./envelope.ts";
 import type { Hub } from "./hub.ts";
 import { metricsText } from "./metrics.ts";
 import type { Page } from "./page.ts";
-import { BATCH_PROTOCOL, PLAIN_PROTOCOL } from "./protocol.ts";
+import { BATCH_PROTOCOL, PLAIN_PROTOCOL, TOKEN_PROTOCOL_PREFIX } from "./protocol.ts";
 import { parseReplay } from "./requests.ts";
-import { EventSourceStream } from "./stream.ts";
+import { EventSourceStream, START_ID } from "./stream.ts";
 import { protocolsOf, tokenOf, type Tokens } from "./tokens.ts";
 import type { Visitors } from "./visitors.ts";
 
@@ -82,6 +82,7 @@ export class HubServer {
     const response = await this.#answer(request);
     // The headers of an upgrade are not ours to change.
     if (response.status !== 101) {
+      response.headers.set("x-content-type-options", "nosniff");
       for (const [name, value] of Object.entries(visitors.corsHeaders(request))) response.headers.set(name, value);
     }
     return response;
@@ -162,12 +163,12 @@ export class HubServer {
       bus: this.#options.bus,
       filter,
       mayReceive: (topic: string) => access?.mayReceive(topic) ?? true,
-      position: this.#options.hub.position?.id,
+      position: this.#options.hub.position === null ? null : this.#options.hub.position?.id,
       onEnd: () => this.#streams.delete(stream),
     };
     let stream: EventSourceStream;
     try {
-      const from = lastId === null || lastId === "" ? beginningOf(request) : { after: decodeHeader(lastId) };
+      const from = lastId === null || lastId === "" ? beginningOf(request) : beginningAfter(decodeHeader(lastId));
       stream = new EventSourceStream({ ...common, from, warning: undefined });
     } catch (error) {
       // An EventSource that is refused does not come back; and what it has missed, it is to be told.
@@ -192,7 +193,8 @@ export class HubServer {
     const access = await this.#authenticate(request);
     this.#admit();
     const offered = protocolsOf(request);
-    const protocol = [BATCH_PROTOCOL, PLAIN_PROTOCOL].find((name) => offered.includes(name)) ?? offered[0];
+    const protocol = [BATCH_PROTOCOL, PLAIN_PROTOCOL].find((name) => offered.includes(name)) ??
+      offered.find((name) => !name.startsWith(TOKEN_PROTOCOL_PREFIX)) ?? offered[0];
     let upgrade: Deno.WebSocketUpgrade;
     try {
       upgrade = Deno.upgradeWebSocket(request, { protocol, idleTimeout: IDLE_S });
@@ -202,12 +204,19 @@ export class HubServer {
     const { socket, response } = upgrade;
     this.#sockets.add(socket);
     const { hub } = this.#options;
-    socket.onopen = () => {
-      hub.addConnection(socket, { access, batch: protocol === BATCH_PROTOCOL });
-    };
-    socket.onclose = () => {
+    let isOpen = false;
+    const forget = () => {
       this.#sockets.delete(socket);
       if (this.#sockets.size === 0) this.#allClosed?.();
+    };
+    socket.onopen = () => {
+      isOpen = true;
+      hub.addConnection(socket, { access, batch: protocol === BATCH_PROTOCOL });
+    };
+    socket.onclose = forget;
+    // What has never opened does not close, either.
+    socket.onerror = () => {
+      if (!isOpen) forget();
     };
     return response;
   }
@@ -258,6 +267,10 @@ function decodeHeader(value: string): string {
   }
 }
 
+function beginningAfter(id: string): NonNullable<SubscribeOptions["from"]> {
+  return id === START_ID ? "start" : { after: id };
+}
+
 /** Where a stream is to begin, as its address says. */
 function beginningOf(request: Request): NonNullable<SubscribeOptions["from"]> {
   const { searchParams } = new URL(request.url);
@@ -276,10 +289,15 @@ async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length")) > maxBytes) throw tooLarge();
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of request.body ?? []) {
-    bytes += piece.length;
-    if (bytes > maxBytes) throw tooLarge();
-    pieces.push(piece);
+  try {
+    for await (const piece of request.body ?? []) {
+      bytes += piece.length;
+      if (bytes > maxBytes) throw tooLarge();
+      pieces.push(piece);
+    }
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(400, "the body has not come to its end");
   }
   return pieces.length === 0 ? new Uint8Array(0) : concatenated(pieces);
 }

@@ -23,7 +23,7 @@ export interface TextSocket {
   addEventListener?: TellsEvents;
 }
 
-/** A port of a `MessageChannel`, or a worker. */
+/** A port of a `MessageChannel`. It does not tell what it has yet to send, so a slow reader at its other end is not noticed. */
 export interface MessagePortSocket {
   /** Sends one frame. */
   postMessage(text: string): unknown;
@@ -56,8 +56,12 @@ export class Wire {
   /** Sends one frame. What can no longer be sent is dropped: its connection is about to be removed. */
   send(text: string): void {
     const socket = this.#socket;
-    if ("postMessage" in socket) socket.postMessage(text);
-    else if ((socket.readyState ?? OPEN) === OPEN) socket.send(text);
+    try {
+      if ("postMessage" in socket) socket.postMessage(text);
+      else if ((socket.readyState ?? OPEN) === OPEN) socket.send(text);
+    } catch {
+      // It is ending; its `close` will come.
+    }
   }
 
   /** How many bytes it has not sent yet, as far as it tells. */

@@ -28,8 +28,17 @@ export interface EventStreamOptions {
   readonly onEnd: () => void;
 }
 
+/** After how many events that are not for the client others get their turn. */
+const EVENTS_A_TURN = 500;
+
 /** How often something is sent, in milliseconds: proxies drop what is silent, and a peer that has gone is found. */
 const HEARTBEAT_MS = 15_000;
+
+/** What stands for the place before the first event, as an id: an `EventSource` that has had none comes back with it. */
+export const START_ID = "__start";
+
+/** For how many heartbeats in a row a client may take nothing, before it is taken for dead. */
+const MAX_STALLED = 4;
 
 /** How soon an `EventSource` comes back, in milliseconds. */
 const RETRY_MS = 1000;
@@ -44,6 +53,8 @@ export class EventSourceStream {
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #ended = false;
+  /** How many heartbeats there was no room for in a row. */
+  #stalled = 0;
 
   /**
    * Begins one.
@@ -80,11 +91,17 @@ export class EventSourceStream {
     this.#controller = controller;
     const { position, warning, from } = this.#options;
     // An id without data is remembered all the same.
-    const id = from === "now" && typeof position === "string" ? idField(position) : "";
+    const id = from === "now" && position !== undefined ? idField(position ?? START_ID) : "";
     const told = warning === undefined ? "" : `event: __error\ndata: ${JSON.stringify({ reason: warning })}\n\n`;
     controller.enqueue(this.#utf8.encode(`retry: ${RETRY_MS}\n${id}\n${told}`));
     this.#heartbeat = setInterval(() => {
-      if ((controller.desiredSize ?? 0) > 0) controller.enqueue(this.#utf8.encode(":\n\n"));
+      if ((controller.desiredSize ?? 0) > 0) {
+        this.#stalled = 0;
+        controller.enqueue(this.#utf8.encode(":\n\n"));
+      } else if (++this.#stalled === MAX_STALLED) {
+        controller.error(new Error("nothing has been taken of what was sent"));
+        this.end();
+      }
     }, HEARTBEAT_MS);
     await this.#subscription.ready.catch(() => {});
   }
@@ -105,10 +122,12 @@ export class EventSourceStream {
   }
 
   async #next(): Promise<string | undefined> {
-    for (;;) {
+    for (let passed = 0;;) {
       const { value, done } = await this.#subscription.next();
       if (done) return undefined;
       if (this.#options.mayReceive(value.topic)) return messageOf(value);
+      // Others are to have their turn.
+      if (++passed % EVENTS_A_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
     }
   }
 }

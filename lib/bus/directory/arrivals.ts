@@ -73,6 +73,14 @@ interface NextListing {
   readonly names: Promise<string[]>;
 }
 
+/** An event that waits for its place. */
+interface Held {
+  /** Whether a hint has told of it: what only a listing has shown may be overtaken by what that passed by. */
+  readonly hinted: boolean;
+  /** Since when, on the clock of `performance.now()`. */
+  readonly since: number;
+}
+
 /** Follows one directory of events. */
 export class Arrivals {
   readonly #bus: string;
@@ -88,8 +96,7 @@ export class Arrivals {
 
   /** Whether a hint may have been dropped since the last listing began, so that those which follow are held back. */
   #doubtful = false;
-  /** By their names, whether a hint has told of them: those that only a listing has shown have yet to find their place. */
-  readonly #held = new Map<string, boolean>();
+  readonly #held = new Map<string, Held>();
   #holdTimer: Timer | undefined;
 
   /** While a listing is under way: the names that were reported meanwhile, which it may or may not have come across. */
@@ -167,7 +174,7 @@ export class Arrivals {
    * process has published a moment earlier.
    */
   published(name: string): void {
-    if (this.#seen.has(name)) return;
+    if (this.#seen.has(name) && !this.#held.has(name)) return;
     if (this.#doubtful && this.#lastListing !== undefined) this.#hold(name, true);
     else this.#report(name);
   }
@@ -261,13 +268,14 @@ export class Arrivals {
   #hinted(name: string): void {
     if (parseName(name) === undefined || (this.#seen.has(name) && !this.#held.has(name))) return;
     if (this.#hints?.complete === false) this.#doubtful = true;
-    if (this.#lastListing === undefined) this.#held.set(name, true);
+    if (this.#lastListing === undefined) this.#held.set(name, { hinted: true, since: performance.now() });
     else if (this.#doubtful) this.#hold(name, true);
     else this.#report(name);
   }
 
   #hold(name: string, hinted: boolean): void {
-    this.#held.set(name, hinted || this.#held.get(name) === true);
+    const held = this.#held.get(name);
+    this.#held.set(name, { hinted: hinted || held?.hinted === true, since: held?.since ?? performance.now() });
     this.#holdTimer ??= setTimeout(() => {
       this.#holdTimer = undefined;
       // A listing that is under way will soon have put all in order.
@@ -289,7 +297,7 @@ export class Arrivals {
     if (this.#meanwhile !== undefined || this.#lastListing === undefined) return;
     this.#doubtful = false;
     for (const name of sortNames([...this.#held.keys()])) {
-      if (this.#held.get(name)) this.#report(name);
+      if (this.#held.get(name)?.hinted) this.#report(name);
     }
     if (this.#held.size === 0) this.#stopHolding();
     else this.#listLater();
@@ -402,10 +410,14 @@ export class Arrivals {
     // dated since then waits for its hint; or, as long as hints may be missing, for the next listing.
     const arrived: string[] = [];
     for (const name of sortNames([...news])) {
-      const hinted = held.get(name) === true;
-      const placed = this.#hints === undefined || (hinted && !this.#doubtful);
-      if (placed || timeOf(name) < complete) arrived.push(name);
-      else this.#hold(name, hinted);
+      const { hinted, since } = held.get(name) ?? { hinted: false, since: began };
+      const placed = this.#hints === undefined || (hinted && !this.#doubtful) || began - since > HOLD_MS;
+      if (placed || timeOf(name) < complete) {
+        arrived.push(name);
+      } else {
+        this.#held.set(name, { hinted, since });
+        this.#hold(name, hinted);
+      }
     }
 
     // What is no longer there is forgotten with the old set, so that it never outgrows the directory. A directory that is

@@ -67,8 +67,8 @@ export class Subscriptions {
   readonly #wanted = new Map<string, Wanted>();
   /** The filters that this connection has in force. */
   readonly #held = new Set<string>();
-  /** The filters that this connection was refused. */
-  readonly #refused = new Set<string>();
+  /** The filters that this connection was refused, and why. */
+  readonly #refused = new Map<string, string>();
   #waiters: Waiter[] = [];
   #ask: Ask | undefined;
   #asked = 0;
@@ -120,6 +120,9 @@ export class Subscriptions {
    * @throws {BusError} if one of them is refused, or {@linkcode fail} is called before
    */
   settled(): Promise<void> {
+    for (const [filter, reason] of this.#refused) {
+      if (this.#wanted.has(filter)) return Promise.reject(this.#refusal(reason));
+    }
     return new Promise((resolve, reject) => {
       this.#waiters.push({ filters: [...this.#wanted.keys()], resolve, reject });
       this.#syncSoon();
@@ -245,12 +248,16 @@ export class Subscriptions {
   }
 
   #refuse(filters: readonly string[], reason: string): void {
-    for (const filter of filters) this.#refused.add(filter);
+    for (const filter of filters) this.#refused.set(filter, reason);
     const waiting = this.#waiters;
     const isConcerned = (waiter: Waiter) => waiter.filters.some((filter) => filters.includes(filter));
     this.#waiters = waiting.filter((waiter) => !isConcerned(waiter));
-    for (const { reject } of waiting.filter(isConcerned)) reject(new BusError(`${this.#client.hub}: ${reason}`));
+    for (const { reject } of waiting.filter(isConcerned)) reject(this.#refusal(reason));
     this.#client.refused(filters, reason);
+  }
+
+  #refusal(reason: string): BusError {
+    return new BusError(`${this.#client.hub}: ${reason}`);
   }
 
   #tellWaiters(): void {
