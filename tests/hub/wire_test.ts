@@ -290,6 +290,24 @@ Deno.test("what is no handshake is answered so", async () => {
   assert.deepEqual(await hub.running.stderr.rest(), []);
 });
 
+Deno.test("subprotocols are picked from any way of writing their list", async () => {
+  await using hub = await HubProcess.start();
+  for (
+    const [offered, picked] of [
+      ["ollie.batch.v1,ollie.v1", "ollie.batch.v1"],
+      ["ollie.v1 ,  ollie.batch.v1", "ollie.batch.v1"],
+      ["ollie.v1,graphql-ws", "ollie.v1"],
+      ["ollie.token.x,graphql-ws,ollie.v1", "ollie.v1"],
+      ["graphql-ws,mqtt", "graphql-ws"],
+      ["ollie.batch.v2", "ollie.batch.v2"],
+    ] as const
+  ) {
+    using peer = await RawWebSocket.connect(hub.port, { headers: { "Sec-WebSocket-Protocol": offered } });
+    assert.equal(peer.protocol, picked, offered);
+    await peer.subscribe("color");
+  }
+});
+
 /** What each kind of bad input is answered: the reason, and what it is about. */
 const BAD: readonly (readonly [sent: string, reason: RegExp, topic?: unknown, ref?: unknown])[] = [
   ["", /^this is not JSON/],
