@@ -162,10 +162,10 @@ for (
         assert(JSON.parse(await batch.text()).payload.startsWith(`${i} `));
       }
       assert.equal((await sleeper.ending())?.code, 1013);
-      // It might answer; `ws` would wait half a minute for that.
-      sleeper[Symbol.dispose]();
       await server.closeInput();
       assert.equal((await plain.ending())?.code, 1001);
+      // They might answer; `ws` would wait half a minute for that.
+      for (const peer of [plain, batch, sleeper]) peer[Symbol.dispose]();
       const stats = JSON.parse(await server.stdout.next() ?? "");
       assert.deepEqual(
         [stats.connections, stats.slowConsumers, stats.errors, stats.published, stats.queuedBytes],
