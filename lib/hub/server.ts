@@ -21,7 +21,7 @@ import type { Visitors } from "./visitors.ts";
 /** Of the protocol of WebSockets, RFC 6455. */
 const VERSION = "13";
 
-/** How long a peer may be silent, in seconds, before it is asked whether it is there; and then, before it is taken for dead. */
+/** How long a peer may be silent, in seconds: halfway it is asked whether it is there, and at the end taken for dead. */
 const IDLE_S = 30;
 
 /** What a {@linkcode HubServer} is made of. */
@@ -40,6 +40,8 @@ export interface HubServerOptions {
   readonly maxConnections: number;
   /** How long a body that is published may be, in bytes. */
   readonly maxMessage: number;
+  /** How long the peer of a socket may be silent, and leave a ping unanswered, in seconds. 30 if not given. */
+  readonly idleTimeout?: number;
   /** The dashboard. */
   readonly page: Page;
 }
@@ -197,7 +199,7 @@ export class HubServer {
       offered.find((name) => !name.startsWith(TOKEN_PROTOCOL_PREFIX)) ?? offered[0];
     let upgrade: Deno.WebSocketUpgrade;
     try {
-      upgrade = Deno.upgradeWebSocket(request, { protocol, idleTimeout: IDLE_S });
+      upgrade = Deno.upgradeWebSocket(request, { protocol, idleTimeout: this.#options.idleTimeout ?? IDLE_S });
     } catch (error) {
       throw new Refusal(400, `this is no WebSocket: ${error instanceof Error ? error.message : error}`);
     }

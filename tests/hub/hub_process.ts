@@ -50,10 +50,22 @@ export class HubProcess implements AsyncDisposable {
     await until(`ollie_${name} ${value}`, async () => await this.metric(name) === value);
   }
 
-  /** How much memory it has now, in bytes. */
+  /**
+   * How much memory it has now, in bytes, as far as that is its own: the pages of its executable, which it shares with others of
+   * its kind and the system takes back when it likes, are left out.
+   */
   get memory(): number {
     const status = Deno.readTextFileSync(`/proc/${this.running.pid}/status`);
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+    return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+  }
+
+  /** How long it has had a processor, in seconds, in all. */
+  get processorTime(): number {
+    const [user, system] = Deno.readTextFileSync(`/proc/${this.running.pid}/stat`).split(") ")[1].split(" ").slice(
+      11,
+      13,
+    );
+    return (Number(user) + Number(system)) / 100;
   }
 
   /** How many files and sockets it has open. */
