@@ -110,6 +110,7 @@ export class DirectoryBus implements Bus {
       read: (name) => this.#files.read(name),
       log: this.#log,
       filters,
+      after,
       signal: options.signal,
       release: () => this.#detach(subscription, filters),
     });

@@ -182,8 +182,15 @@ Deno.test("a bus that another server has: when it ends the clients are told, and
   await using _second = (await startServer("--listen", socket, bus)).running;
   let after: RawWebSocket | undefined;
   await until("the hub's return", async () => {
-    after = await RawWebSocket.connect(hub.port);
-    return await after.subscribe("n").then(() => true, () => false);
+    const peer = await RawWebSocket.connect(hub.port);
+    try {
+      await peer.subscribe("n");
+      after = peer;
+      return true;
+    } catch {
+      peer[Symbol.dispose]();
+      return false;
+    }
   });
   assert(after);
   using _after = after;
@@ -213,7 +220,11 @@ Deno.test("it may do no more than it must, once it listens", async () => {
   await using reader = new Running([...OLLIE, "sub", "-m", "-c", "1", directory.path]);
   await until("an event", async () => {
     await (await fetch(`${hub.url}/pub/color`, { method: "POST", body: "red\n" })).text();
-    return await Promise.race([reader.stdout.next(), new Promise((resolve) => setTimeout(resolve, 100))]) === "red";
+    const { promise: late, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(resolve, 100);
+    const line = await Promise.race([reader.stdout.next(), late]);
+    clearTimeout(timer);
+    return line === "red";
   });
 });
 

@@ -135,9 +135,14 @@ Deno.test("a body that is too large is refused, whether its length is said or no
   assert.equal((await ask(url, { method: "POST", body: body(100) })).status, 201);
   assert.equal((await ask(url, { method: "POST", body: chunked(100) })).status, 201);
   const refusal = "this is too large: 100 bytes are allowed\n";
-  for (const tooLarge of [body(101), chunked(101), body(10_000_000), chunked(10_000_000)]) {
+  for (const tooLarge of [body(101), chunked(101)]) {
     const { status, body } = await ask(url, { method: "POST", body: tooLarge });
     assert.deepEqual([status, body], [413, refusal]);
+  }
+  for (const tooLarge of [body(10_000_000), chunked(10_000_000)]) {
+    // The answer may come, and the connection end, before all has been sent: some clients then tell of the latter only.
+    const answer = await ask(url, { method: "POST", body: tooLarge }).catch(() => undefined);
+    if (answer !== undefined) assert.deepEqual([answer.status, answer.body], [413, refusal]);
   }
   // It need not be sent for that.
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: hub.port });
@@ -297,11 +302,11 @@ Deno.test("a stream has an id in each event, and resumes after the one that its 
   assert.deepEqual(await payloads("/sub/n?replay=all", 1, { "Last-Event-ID": ids[3] }), [4]);
 
   // Whoever has heard nothing yet has a place to come back to all the same.
-  let { lastId } = await EventStream.open(`${hub.url}/sub/n`);
-  assert.equal(lastId, ids[4]);
+  await using first = await EventStream.open(`${hub.url}/sub/n`);
+  assert.equal(first.lastId, ids[4]);
   ids.push((await bus.publish("n", "5")).id);
-  assert.deepEqual(await payloads("/sub/n", 1, { "Last-Event-ID": lastId }), [5]);
-  const { headers } = (await EventStream.open(`${hub.url}/sub/n`)).response;
+  assert.deepEqual(await payloads("/sub/n", 1, { "Last-Event-ID": first.lastId }), [5]);
+  const { headers } = first.response;
   assert.deepEqual(
     [headers.get("content-type"), headers.get("cache-control")],
     ["text/event-stream", "no-store"],
@@ -313,8 +318,7 @@ Deno.test("a stream has an id in each event, and resumes after the one that its 
   const latin1 = String.fromCharCode(...new TextEncoder().encode(accented));
   await using stream = await EventStream.open(`${hub.url}/sub/%C3%A9`, { "Last-Event-ID": latin1 });
   assert.equal(JSON.parse((await stream.event()).data).payload, 7);
-  ({ lastId } = stream);
-  assert.match(lastId, /_é$/);
+  assert.match(stream.lastId, /_é$/);
 });
 
 Deno.test("a client that comes back to a hub which keeps nothing, or knows no such id, is told, and hears what follows", async () => {

@@ -270,7 +270,19 @@ export class Arrivals {
     if (this.#hints?.complete === false) this.#doubtful = true;
     if (this.#lastListing === undefined) this.#held.set(name, { hinted: true, since: performance.now() });
     else if (this.#doubtful) this.#hold(name, true);
-    else this.#report(name);
+    else this.#reportUpTo(name);
+  }
+
+  /**
+   * Reports what a hint has told of, after what is held back and comes before it: hints come in the order of what they tell, so its
+   * own has been dropped.
+   */
+  #reportUpTo(name: string): void {
+    if (this.#held.size > 0) {
+      const names = sortNames([...this.#held.keys()].filter((held) => held !== name).concat(name));
+      for (const earlier of names.slice(0, names.indexOf(name))) this.#report(earlier);
+    }
+    this.#report(name);
   }
 
   #hold(name: string, hinted: boolean): void {
@@ -296,9 +308,9 @@ export class Arrivals {
   #settled(): void {
     if (this.#meanwhile !== undefined || this.#lastListing === undefined) return;
     this.#doubtful = false;
-    for (const name of sortNames([...this.#held.keys()])) {
-      if (this.#held.get(name)?.hinted) this.#report(name);
-    }
+    const names = sortNames([...this.#held.keys()]);
+    const last = names.findLast((name) => this.#held.get(name)?.hinted);
+    if (last !== undefined) this.#reportUpTo(last);
     if (this.#held.size === 0) this.#stopHolding();
     else this.#listLater();
   }

@@ -20,6 +20,8 @@ export interface DirectorySubscriptionOptions {
   readonly log: ArrivalLog;
   /** What is wanted; all of them are filters. */
   readonly filters: readonly string[];
+  /** The event that it begins after: who asks may know of it sooner than the watch does. */
+  readonly after: string | undefined;
   /** Ends the subscription. */
   readonly signal: AbortSignal | undefined;
   /** Is called once, when the subscription ends. */
@@ -31,6 +33,7 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
   readonly #read: (name: string) => BusEvent | undefined;
   readonly #log: ArrivalLog;
   readonly #matches: (topic: string) => boolean;
+  readonly #after: string | undefined;
   readonly #release: () => void;
   /** The past, in order, and how much of it has been read; `undefined` until it is known. */
   #past: { readonly names: readonly string[]; read: number } | undefined;
@@ -42,6 +45,7 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
     this.#read = options.read;
     this.#log = options.log;
     this.#matches = compileFilters(options.filters);
+    this.#after = options.after;
     this.#release = options.release;
     this.#position = options.log.end;
   }
@@ -82,7 +86,7 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
     if (past.names.length > 0) this.#past = { names: [], read: 0 };
     while (this.#position < this.#log.end) {
       const name = this.#log.at(this.#position++);
-      const event = this.wants(name) ? this.#read(name) : undefined;
+      const event = name !== this.#after && this.wants(name) ? this.#read(name) : undefined;
       if (event !== undefined) return event;
     }
     this.#position = Infinity;
