@@ -79,6 +79,16 @@ export class Flusher {
     this.#turns.next(this.#turn);
   }
 
+  /** Enough has been gathered: what waits is flushed from the next turn on. */
+  hasten(): void {
+    this.#lastEvents = 0;
+  }
+
+  /** Whether something waits that has not been handed over as far as there is room. */
+  get isFlushing(): boolean {
+    return !this.#closed && (this.#flushing.length > 0 || this.#waiting.length > 0);
+  }
+
   /** Flushes now, without waiting for more. */
   flush(): void {
     while (this.#flushing.length > 0 || this.#waiting.length > 0) this.#flushSlice(Infinity);

@@ -350,10 +350,10 @@ export class Hub {
 
   /** Lets the sockets send, and waits for those that are far behind, as long as they make progress and are not too slow. */
   async #giveTurn(bytes: number): Promise<void> {
-    this.#flusher.flush();
+    this.#flusher.hasten();
     const began = performance.now();
     for (;;) {
-      await this.#turn();
+      do await this.#turn(); while (this.#flusher.isFlushing);
       this.#flusher.look();
       const behind = this.#flusher.countBehind(this.#host.limits.maxBuffer / 2);
       const patience = Math.min(MAX_TURN_MS, behind * bytes / SLOWEST_BYTES_PER_MS);

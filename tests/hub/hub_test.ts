@@ -274,7 +274,7 @@ Deno.test("an event that cannot be made a frame of costs nobody more than that e
   hub.addConnection(socket);
   socket.subscribe(">");
   // A carrier that breaks its promise stands for a fault of ours that nobody has thought of.
-  const broken = { id: "1", time: "", topic: "n", payload: { length: 0 } } as unknown as BusEvent;
+  const broken = { id: "1", time: "", topic: "n", payload: { length: 1 } } as unknown as BusEvent;
   const subscription = bus.subscriptions[0] as unknown as { deliver(event: BusEvent): void };
   await bus.publish("n", "before");
   subscription.deliver(broken);
