@@ -387,8 +387,7 @@ export class Hub {
   #settled(): void {
     this.#letPublish();
     for (const connection of this.#withHistories) {
-      connection.hubSettled();
-      if (connection.histories === 0) this.#withHistories.delete(connection);
+      if (!connection.hubSettled()) this.#withHistories.delete(connection);
     }
   }
 
