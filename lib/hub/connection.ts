@@ -11,6 +11,7 @@ import type { Access } from "./access.ts";
 import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
 import { type Allowance, type Batches, bytesOf, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
 import { parseFilters, parseSubscribe } from "./requests.ts";
+import type { Frames, Run } from "./run.ts";
 import { type HubSocket, Wire } from "./socket.ts";
 import { type Subscriber, Subscriptions, type SubscriptionsHub } from "./subscriptions.ts";
 
@@ -36,6 +37,10 @@ export interface ConnectionHub extends SubscriptionsHub<Connection> {
   publish(topic: string, payload: Uint8Array | string): Promise<Published>;
   /** The frame of an event. */
   frameOf(event: BusEvent, connection: Connection): Frame;
+  /** Gives what has come to those who want it. */
+  distribute(): void;
+  /** Frames have been given to a connection. */
+  delivered(frames: Frames): void;
   /** Something waits for a connection. */
   changed(connection: Connection): void;
   /** A client has been told of an error. */
@@ -145,6 +150,24 @@ export class Connection implements HubConnection, Subscriber {
     this.#send(this.#hub.frameOf(event, this));
   }
 
+  /** Sends it events in a row of one topic, as {@linkcode deliver} does each. */
+  deliverAll(run: Run<Connection>): void {
+    if (!this.#isOpen) return;
+    if (!this.#subscriptions.takesAllLive) {
+      for (const event of run.events) this.deliver(event);
+      return;
+    }
+    if (this.access?.mayReceive(run.topic) === false) return;
+    const frames = run.frames(this.wantsPositions);
+    this.#hub.delivered(frames);
+    if (this.#outbox.bytes + frames.bytes > this.#hub.limits.maxBuffer) {
+      for (const frame of frames.list) this.#send(frame);
+      return;
+    }
+    this.#outbox.pushAll(frames);
+    this.#hub.changed(this);
+  }
+
   #mayReceive({ topic }: BusEvent): boolean {
     return this.access?.mayReceive(topic) ?? true;
   }
@@ -172,6 +195,7 @@ export class Connection implements HubConnection, Subscriber {
   }
 
   #tell(type: string, payload: unknown): void {
+    this.#hub.distribute();
     this.#send(frameOf(JSON.stringify({ type, id: "", payload })));
   }
 
@@ -198,6 +222,7 @@ export class Connection implements HubConnection, Subscriber {
   }
 
   #control({ type, payload, ref }: Envelope): void {
+    this.#hub.distribute();
     switch (type) {
       case "__subscribe":
         return this.#subscribe(payload, ref);

@@ -145,6 +145,11 @@ export class Subscriptions<Owner extends Subscriber = Subscriber> implements His
     return !(this.#histories.size > 0 && this.#isLeftToHistory(event)) && this.#isNew(event.id);
   }
 
+  /** Whether that is so for every event, since no history gives any. */
+  get takesAllLive(): boolean {
+    return this.#histories.size === 0;
+  }
+
   /**
    * The hub has given all that it has received: what it receives next, a history gives in its place, or is no longer needed for.
    *
