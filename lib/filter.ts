@@ -94,7 +94,7 @@ function prefixOf(segment: string): string | undefined {
 /**
  * Makes a test of a filter.
  *
- * @param filter such as `message.*:conv-1` or `session.>`
+ * @param filter such as `message.sent:*` or `session.>`
  * @returns whether a topic matches
  * @throws {FilterError} if it is not a filter
  *

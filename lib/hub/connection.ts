@@ -10,7 +10,7 @@ import { EVENT_BYTES } from "../bus/subscription.ts";
 import type { Access } from "./access.ts";
 import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
 import { History, type HistoryReader, type HistoryRequest } from "./history.ts";
-import { type Batches, bytesOf, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
+import { type Allowance, type Batches, bytesOf, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
 import { parseFilters, parseSubscribe } from "./requests.ts";
 import { type HubSocket, Wire } from "./socket.ts";
 
@@ -115,10 +115,11 @@ export class Connection implements HubConnection, HistoryReader {
    * @param id tells it from others
    * @param socket what it is connected by
    * @param hub what it is connected to
-   * @param options what it may do; and where it takes several envelopes in a frame, what makes them
+   * @param options what it may do, and how much its socket may hold; and where it takes several envelopes in a frame, what makes them
    */
-  constructor(id: number, socket: HubSocket, hub: ConnectionHub, { access, batches }: {
+  constructor(id: number, socket: HubSocket, hub: ConnectionHub, { access, allowance, batches }: {
     readonly access: Access | undefined;
+    readonly allowance: Allowance;
     readonly batches: Batches | undefined;
   }) {
     this.id = id;
@@ -126,7 +127,7 @@ export class Connection implements HubConnection, HistoryReader {
     this.#hub = hub;
     this.socket = socket;
     this.wire = new Wire(socket);
-    this.#outbox = new Outbox(this.wire, batches);
+    this.#outbox = new Outbox(this.wire, allowance, batches);
   }
 
   get name(): string | undefined {

@@ -86,15 +86,17 @@ export class Flusher {
   }
 
   /**
-   * Whether somebody is behind who makes progress.
+   * How many are behind and make progress.
    *
    * @param bytes so much must wait for them
    */
-  isAnyBehind(bytes: number): boolean {
+  countBehind(bytes: number): number {
+    const recently = performance.now() - PROGRESS_MS;
+    let count = 0;
     for (const [connection, { since }] of this.#blocked) {
-      if (connection.queuedBytes > bytes && performance.now() - since < PROGRESS_MS) return true;
+      if (connection.queuedBytes > bytes && since > recently) count++;
     }
-    return false;
+    return count;
   }
 
   /** Forgets a connection. */

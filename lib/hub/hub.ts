@@ -15,7 +15,7 @@ import { Connection, type ConnectionHub, type ConnectionLimits, type HubConnecti
 import { envelopeOf, withPosition } from "./envelope.ts";
 import { Flusher } from "./flusher.ts";
 import type { History } from "./history.ts";
-import { Batches, bytesOf, type Frame, frameOf, HANDED_BYTES } from "./outbox.ts";
+import { Allowance, Batches, bytesOf, type Frame, frameOf, HANDED_BYTES } from "./outbox.ts";
 import { BATCH_PROTOCOL } from "./protocol.ts";
 import { Routes } from "./routes.ts";
 import type { HubSocket } from "./socket.ts";
@@ -78,8 +78,12 @@ export interface HubStats {
 /** How many bytes of events are taken from the bus before the sockets get a turn to send: as many as each of them takes. */
 const TURN_BYTES = HANDED_BYTES;
 
-/** Who reads faster than that, in bytes a millisecond, is not ended, however many events come at once. */
+/**
+ * What those who are behind must take in a millisecond, all together, so as not to be ended however many events come at once; and how
+ * long the hub waits for them in a turn, in milliseconds, so that they hold nobody up for long.
+ */
 const SLOWEST_BYTES_PER_MS = 16 * 1024;
+const MAX_TURN_MS = 100;
 
 /** How many bytes may be published through the hub that it has yet to receive, each event counted as its payload and some more. */
 const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
@@ -132,6 +136,7 @@ export class Hub {
   readonly #turns = new Turns();
   readonly #flusher: Flusher;
   readonly #batches = new Batches();
+  readonly #allowance = new Allowance();
   readonly #withHistories = new Set<Connection>();
   #isReady = false;
   /** Whether the bus has failed, and the hub has yet to subscribe to it again. */
@@ -183,9 +188,11 @@ export class Hub {
     const batch = options.batch ?? ("protocol" in socket && socket.protocol === BATCH_PROTOCOL);
     const connection = new Connection(++this.#lastId, socket, this.#host, {
       access: options.access,
+      allowance: this.#allowance,
       batches: batch ? this.#batches : undefined,
     });
     this.#connections.set(socket, connection);
+    this.#allowance.share(this.#connections.size);
     connection.wire.listen((data) => this.receive(socket, data), () => this.removeConnection(socket));
     this.#guarded(() => this.#options.onConnect?.(connection));
     if (this.#closed) this.#end(connection, 1001, "the hub is ending");
@@ -344,11 +351,14 @@ export class Hub {
   /** Lets the sockets send, and waits for those that are far behind, as long as they make progress and are not too slow. */
   async #giveTurn(bytes: number): Promise<void> {
     this.#flusher.flush();
-    const until = performance.now() + bytes / SLOWEST_BYTES_PER_MS;
-    do {
+    const began = performance.now();
+    for (;;) {
       await this.#turn();
       this.#flusher.look();
-    } while (performance.now() < until && this.#flusher.isAnyBehind(this.#host.limits.maxBuffer / 2));
+      const behind = this.#flusher.countBehind(this.#host.limits.maxBuffer / 2);
+      const patience = Math.min(MAX_TURN_MS, behind * bytes / SLOWEST_BYTES_PER_MS);
+      if (performance.now() - began >= patience) return;
+    }
   }
 
   /** Gives an event to those who want it. Returns about how many bytes that was for each of them. */
@@ -356,17 +366,20 @@ export class Hub {
     this.#position = event;
     const connections = this.#routes.match(event.topic);
     if (connections.length === 0) return UNWANTED_BYTES;
+    const encoded = this.#guarded(() => this.#encode(event));
+    if (encoded === undefined) return UNWANTED_BYTES;
     this.#flusher.gather();
     for (const connection of connections) this.#guarded(() => connection.deliver(event));
-    return this.#encode(event).plain.bytes;
+    return encoded.plain.bytes;
   }
 
   /** Does what may call code that is not the hub's own: a fault in it is to cost nobody else anything. */
-  #guarded(action: () => void): void {
+  #guarded<Result>(action: () => Result): Result | undefined {
     try {
-      action();
+      return action();
     } catch (error) {
       this.#options.log?.(`internal error: ${error instanceof Error ? error.stack : error}`);
+      return undefined;
     }
   }
 
@@ -446,6 +459,7 @@ export class Hub {
   #end(connection: Connection, code?: number, reason?: string): void {
     if (this.#connections.get(connection.socket) !== connection) return;
     this.#connections.delete(connection.socket);
+    this.#allowance.share(this.#connections.size);
     connection.end(code, reason);
     this.#flusher.delete(connection);
     this.#withHistories.delete(connection);

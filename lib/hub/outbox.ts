@@ -17,6 +17,28 @@ export interface Frame {
 /** How many bytes a socket may have been handed that it has not sent; but a frame is handed to it whole. */
 export const HANDED_BYTES = 64 * 1024;
 
+/**
+ * How many bytes all sockets may have been handed together, unless there are so many that each would have less than it takes to send
+ * without a pause. What they were handed stays with the process as memory that the system is not given back, also when it is free.
+ */
+const ALL_HANDED_BYTES = 8 * 1024 * 1024;
+const FEWEST_HANDED_BYTES = 24 * 1024;
+
+/** How much a socket may have been handed, among so many. */
+export class Allowance {
+  #bytes = HANDED_BYTES;
+
+  /** In bytes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Takes note of how many sockets there are. */
+  share(sockets: number): void {
+    this.#bytes = Math.max(FEWEST_HANDED_BYTES, Math.min(HANDED_BYTES, Math.floor(ALL_HANDED_BYTES / sockets)));
+  }
+}
+
 const utf8 = new TextEncoder();
 const ASCII = /^[\0-\x7f]*$/;
 
@@ -61,6 +83,7 @@ export class Batches {
 /** The queue of one connection. */
 export class Outbox {
   readonly #wire: Wire;
+  readonly #allowance: Allowance;
   readonly #batches: Batches | undefined;
   #frames: Frame[] = [];
   /** How many of them have been handed over already. */
@@ -73,10 +96,12 @@ export class Outbox {
 
   /**
    * @param wire where to send
+   * @param allowance how much it may hold
    * @param batches where the connection takes several envelopes in a frame
    */
-  constructor(wire: Wire, batches: Batches | undefined) {
+  constructor(wire: Wire, allowance: Allowance, batches: Batches | undefined) {
     this.#wire = wire;
+    this.#allowance = allowance;
     this.#batches = batches;
   }
 
@@ -129,9 +154,9 @@ export class Outbox {
   }
 
   #hasRoomFor(bytes: number): boolean {
-    if (this.#handed + bytes <= HANDED_BYTES) return true;
+    if (this.#handed + bytes <= this.#allowance.bytes) return true;
     this.#handed = this.#wire.bufferedAmount;
-    return this.#handed === 0 || this.#handed + bytes <= HANDED_BYTES;
+    return this.#handed === 0 || this.#handed + bytes <= this.#allowance.bytes;
   }
 
   #take(): Frame {
@@ -143,7 +168,7 @@ export class Outbox {
   /** As many frames as there is room for, one at least. */
   #takeBatch(batches: Batches): Frame {
     const begin = this.#done;
-    let room = HANDED_BYTES - this.#handed - this.#take().bytes;
+    let room = this.#allowance.bytes - this.#handed - this.#take().bytes;
     while (this.#done < this.#frames.length && (room -= this.#frames[this.#done].bytes + 1) >= 0) this.#take();
     const all = begin === 0 && this.#done === this.#frames.length;
     return batches.join(all ? this.#frames : this.#frames.slice(begin, this.#done));

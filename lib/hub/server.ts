@@ -199,7 +199,10 @@ export class HubServer {
       offered.find((name) => !name.startsWith(TOKEN_PROTOCOL_PREFIX)) ?? offered[0];
     let upgrade: Deno.WebSocketUpgrade;
     try {
-      upgrade = Deno.upgradeWebSocket(request, { protocol, idleTimeout: this.#options.idleTimeout ?? IDLE_S });
+      upgrade = Deno.upgradeWebSocket(withSpacedProtocols(request, offered), {
+        protocol,
+        idleTimeout: this.#options.idleTimeout ?? IDLE_S,
+      });
     } catch (error) {
       throw new Refusal(400, `this is no WebSocket: ${error instanceof Error ? error.message : error}`);
     }
@@ -242,6 +245,15 @@ export class HubServer {
       "www-authenticate": "Bearer",
     });
   }
+}
+
+/** The platform finds a subprotocol only where the list is written with spaces, which some clients leave out. */
+function withSpacedProtocols(request: Request, offered: readonly string[]): Request {
+  if (offered.length < 2) return request;
+  const headers = new Headers(request.headers);
+  headers.set("sec-websocket-protocol", offered.join(", "));
+  // Another request would not be the one that is upgraded.
+  return Object.create(request, { headers: { value: headers } });
 }
 
 function only(method: "GET" | "POST", request: Request): Request {
