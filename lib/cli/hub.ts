@@ -33,7 +33,7 @@ const options = {
   tokens: {
     value: "FILE",
     help:
-      "let in only those who show a token of this file; a line\nis TOKEN NAME [pub=FILTER] [sub=FILTER]..., and\nTOKEN NAME alone allows everything",
+      "let in only those who show a token of this file; a line\nis TOKEN NAME [pub=FILTER] [sub=FILTER]..., and\nTOKEN NAME alone allows everything; # begins a comment",
   },
   anonymous: { help: "let in those who show no token, too" },
   "allow-origin": {
@@ -145,6 +145,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const listening = listen(server, { hostname, port, ...tls });
   const { addr } = listening;
   const host = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
+  if (values.verbose) say(`serving ${scheme === "mem" ? "mem:, which keeps nothing" : bus}`);
   say(`listening on http${"cert" in tls ? "s" : ""}://${host}:${addr.port}`);
   // The network is needed no more, unless the bus is there.
   keepPermissions(...permissionsOf(scheme));
@@ -194,7 +195,10 @@ function parseListen(text: string): { hostname: string; port: number } {
   const [, hostname = "127.0.0.1", digits] = /^(?:(\[[^\]]+\]|[^:]+):)?(\d+)$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits === undefined || port > 65_535) {
-    throw new UsageError(`--listen takes HOST:PORT or PORT, not ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--listen takes HOST:PORT or PORT, such as 8080, 0.0.0.0:8080 (every address) or [::1]:8080, and a port is at most ` +
+        `65535; not ${JSON.stringify(text)}`,
+    );
   }
   return { hostname: hostname.replace(/^\[(.*)\]$/, "$1"), port };
 }

@@ -1,18 +1,19 @@
 /**
- * One client of a hub: what it has subscribed to, what it asks for, and what waits for it.
+ * One client of a hub: what it asks for, what it publishes, and what waits for it.
  *
  * @module
  */
-import { type Bus, BusError, type EventMark, type Published } from "../bus.ts";
+import { BusError, type EventMark, type Published } from "../bus.ts";
 import { type BusEvent, checkTopic, TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
 import { EVENT_BYTES } from "../bus/subscription.ts";
 import type { Access } from "./access.ts";
 import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
-import { History, type HistoryReader, type HistoryRequest } from "./history.ts";
 import { type Allowance, type Batches, bytesOf, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
 import { parseFilters, parseSubscribe } from "./requests.ts";
+import type { Frames, Run } from "./run.ts";
 import { type HubSocket, Wire } from "./socket.ts";
+import { type Subscriber, Subscriptions, type SubscriptionsHub } from "./subscriptions.ts";
 
 /** A client of a hub, as those see it who run the hub. */
 export interface HubConnection {
@@ -29,31 +30,19 @@ export interface HubConnection {
 }
 
 /** What a connection needs of its hub. */
-export interface ConnectionHub {
+export interface ConnectionHub extends SubscriptionsHub<Connection> {
   /** What a connection may do. */
   readonly limits: ConnectionLimits;
-  /** Where the past is. */
-  readonly bus: Bus;
-  /** Where a connection that has received nothing yet could come back to: an event; `null` for the start, if it is known. */
-  readonly position: EventMark | null | undefined;
   /** Publishes an event. */
   publish(topic: string, payload: Uint8Array | string): Promise<Published>;
   /** The frame of an event. */
   frameOf(event: BusEvent, connection: Connection): Frame;
-  /** Whether what a history gives is all that the hub has received. */
-  isCaughtUp(history: History): boolean;
-  /** A connection is to have what matches a filter. */
-  route(filter: string, connection: Connection): void;
-  /** A connection is no longer to have it. */
-  unroute(filter: string, connection: Connection): void;
-  /** A connection has a history, which is to be ended when it has caught up. */
-  hasHistory(connection: Connection): void;
-  /** Resolves in the next turn of the event loop. */
-  turn(): Promise<void>;
+  /** Gives what has come to those who want it. */
+  distribute(): void;
+  /** Frames have been given to a connection. */
+  delivered(frames: Frames): void;
   /** Something waits for a connection. */
   changed(connection: Connection): void;
-  /** A filter has been subscribed to. */
-  subscribed(connection: Connection, filter: string): void;
   /** A client has been told of an error. */
   refused(): void;
   /** More waits for a connection than may. */
@@ -79,13 +68,10 @@ const ERRORS_MS = 60_000;
 /** How many bytes that a connection has sent may wait for the bus, each event counted as its text and some more. */
 const MAX_UNPUBLISHED_BYTES = 32 * 1024 * 1024;
 
-/** How many events are remembered to have been sent, while one may come in more than one way. */
-const MAX_REMEMBERED_IDS = 10_000;
-
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A client of a hub. */
-export class Connection implements HubConnection, HistoryReader {
+export class Connection implements HubConnection, Subscriber {
   readonly id: number;
   readonly socket: HubSocket;
   /** The same, whatever kind it is. */
@@ -96,14 +82,7 @@ export class Connection implements HubConnection, HistoryReader {
   isToFlush = false;
   readonly #hub: ConnectionHub;
   readonly #outbox: Outbox;
-  /** What it has subscribed to, and where that comes from. */
-  readonly #filters = new Map<string, History | undefined>();
-  readonly #histories = new Set<History>();
-  /** What it is to have of the past, when it has had what it asked for before. */
-  #asked: HistoryRequest[] = [];
-  /** What it has been sent, while an event may come in more than one way. */
-  #sent: Set<string> | undefined;
-  #wantsPositions = false;
+  readonly #subscriptions: Subscriptions<Connection>;
   #waitsForRoom: PromiseWithResolvers<void> | undefined;
   /** When it was told of errors, in milliseconds, the oldest first. */
   #errors: number[] = [];
@@ -128,6 +107,7 @@ export class Connection implements HubConnection, HistoryReader {
     this.socket = socket;
     this.wire = new Wire(socket);
     this.#outbox = new Outbox(this.wire, allowance, batches);
+    this.#subscriptions = new Subscriptions(this, hub);
   }
 
   get name(): string | undefined {
@@ -135,12 +115,12 @@ export class Connection implements HubConnection, HistoryReader {
   }
 
   get filters(): Iterable<string> {
-    return this.#filters.keys();
+    return this.#subscriptions.filters;
   }
 
   /** How many they are. */
   get subscriptions(): number {
-    return this.#filters.size;
+    return this.#subscriptions.size;
   }
 
   /** How many frames wait for it. */
@@ -159,23 +139,33 @@ export class Connection implements HubConnection, HistoryReader {
 
   /** Whether events are sent with where they are on the bus. */
   get wantsPositions(): boolean {
-    return this.#wantsPositions;
+    return this.#subscriptions.wantPositions;
   }
 
   // What it receives.
 
   /** Sends it an event that the hub has received, unless it has had it, or a history gives it in its place. */
   deliver(event: BusEvent): void {
-    if (!this.#isOpen || !this.#mayReceive(event)) return;
-    if (this.#histories.size > 0 && this.#isLeftToHistory(event)) return;
-    if (this.#isNew(event.id)) this.#send(this.#hub.frameOf(event, this));
+    if (!this.#isOpen || !this.#mayReceive(event) || !this.#subscriptions.takesLive(event)) return;
+    this.#send(this.#hub.frameOf(event, this));
   }
 
-  #isLeftToHistory(event: BusEvent): boolean {
-    for (const history of this.#histories) {
-      if (history.takes(event)) return true;
+  /** Sends it events in a row of one topic, as {@linkcode deliver} does each. */
+  deliverAll(run: Run<Connection>): void {
+    if (!this.#isOpen) return;
+    if (!this.#subscriptions.takesAllLive) {
+      for (const event of run.events) this.deliver(event);
+      return;
     }
-    return false;
+    if (this.access?.mayReceive(run.topic) === false) return;
+    const frames = run.frames(this.wantsPositions);
+    this.#hub.delivered(frames);
+    if (this.#outbox.bytes + frames.bytes > this.#hub.limits.maxBuffer) {
+      for (const frame of frames.list) this.#send(frame);
+      return;
+    }
+    this.#outbox.pushAll(frames);
+    this.#hub.changed(this);
   }
 
   #mayReceive({ topic }: BusEvent): boolean {
@@ -205,30 +195,8 @@ export class Connection implements HubConnection, HistoryReader {
   }
 
   #tell(type: string, payload: unknown): void {
+    this.#hub.distribute();
     this.#send(frameOf(JSON.stringify({ type, id: "", payload })));
-  }
-
-  /** Takes note that an event is sent, as long as it may come in another way, too. Returns whether it was not before. */
-  #isNew(id: string): boolean {
-    if (this.#sent === undefined) return true;
-    if (this.#sent.has(id)) return false;
-    if (!this.#comesInManyWays()) return true;
-    this.#sent.add(id);
-    if (this.#sent.size > MAX_REMEMBERED_IDS) {
-      for (const oldest of this.#sent) {
-        this.#sent.delete(oldest);
-        break;
-      }
-    }
-    return true;
-  }
-
-  /** Once a history has the place of what the hub receives, only that gives it. */
-  #comesInManyWays(): boolean {
-    for (const { ownsLive } of this.#histories) {
-      if (!ownsLive) return true;
-    }
-    return false;
   }
 
   // What it asks for.
@@ -249,16 +217,17 @@ export class Connection implements HubConnection, HistoryReader {
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const topic = error instanceof EnvelopeError ? error.topic : undefined;
-      this.#refuse(error.message, topic ?? (envelope && subjectOf(envelope)), envelope?.ref ?? refAtEnd(data));
+      this.refuse(error.message, topic ?? (envelope && subjectOf(envelope)), envelope?.ref ?? refAtEnd(data));
     }
   }
 
   #control({ type, payload, ref }: Envelope): void {
+    this.#hub.distribute();
     switch (type) {
       case "__subscribe":
         return this.#subscribe(payload, ref);
       case "__unsubscribe":
-        return this.#unsubscribeAll(parseFilters(payload));
+        return this.#subscriptions.remove(parseFilters(payload));
       case "__ping":
         return this.#tell("__pong", payload);
       default:
@@ -285,7 +254,7 @@ export class Connection implements HubConnection, HistoryReader {
         if (envelope.ref !== undefined) this.#tell("__published", { ref: envelope.ref, at: id, time });
       } catch (error) {
         // The bus has failed, for which the client is not to blame.
-        this.#tellError(error instanceof Error ? error.message : String(error), topic, envelope.ref);
+        this.tellError(error instanceof Error ? error.message : String(error), topic, envelope.ref);
       } finally {
         this.#unpublishedBytes -= bytes;
       }
@@ -293,81 +262,13 @@ export class Connection implements HubConnection, HistoryReader {
   }
 
   #subscribe(payload: unknown, ref: unknown): void {
-    const { filters, from } = parseSubscribe(payload);
-    const news = new Set(filters.filter((filter) => !this.#filters.has(filter)));
-    const forbidden = filters.find((filter) => this.access?.maySubscribe(filter) === false);
+    const request = parseSubscribe(payload);
+    const forbidden = request.filters.find((filter) => this.access?.maySubscribe(filter) === false);
     if (forbidden !== undefined) {
-      throw new EnvelopeError(`${this.#who()} may not subscribe to ${JSON.stringify(forbidden)}`, {
-        topic: forbidden,
-      });
-    }
-    const { maxSubscriptions } = this.#hub.limits;
-    const asked = this.#asked.reduce((sum, { filters }) => sum + filters.length, 0);
-    if (this.#filters.size + asked + news.size > maxSubscriptions) {
-      throw new EnvelopeError(`a connection may subscribe to ${maxSubscriptions} filters, and no more`);
+      throw new EnvelopeError(`${this.#who()} may not subscribe to ${JSON.stringify(forbidden)}`, { topic: forbidden });
     }
     const { topic } = payload as { readonly topic: unknown };
-    if (from === undefined || from === "now") {
-      for (const filter of news) this.#route(filter);
-      if (from === undefined) return;
-      this.#wantsPositions = true;
-      return this.#tellSubscribed(topic, ref, this.#hub.position);
-    }
-    this.#asked.push({ topic, ref, filters, from });
-    this.#beginHistories();
-  }
-
-  /** Begins what has been asked for of the past, one after another: so an event that is in two of them is sent once. */
-  #beginHistories(): void {
-    for (let asked; this.#canBegin() && (asked = this.#asked.shift()) !== undefined;) {
-      try {
-        this.#beginHistory(asked);
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-        this.#refuse(error.message, asked.topic, asked.ref);
-      }
-    }
-  }
-
-  #canBegin(): boolean {
-    for (const history of this.#histories) {
-      if (!history.isForever) return false;
-    }
-    return true;
-  }
-
-  #beginHistory(asked: HistoryRequest): void {
-    const history = new History(this.#hub.bus, asked, this);
-    this.#histories.add(history);
-    this.#wantsPositions = true;
-    this.#sent ??= new Set();
-    for (const filter of asked.filters) {
-      // What has been subscribed to already begins anew, in the place that is asked for now.
-      this.#unsubscribe(filter);
-      this.#filters.set(filter, history);
-      this.#hub.subscribed(this, filter);
-    }
-    this.#hub.hasHistory(this);
-  }
-
-  #route(filter: string): void {
-    this.#filters.set(filter, undefined);
-    this.#hub.route(filter, this);
-    this.#hub.subscribed(this, filter);
-  }
-
-  #unsubscribeAll(filters: readonly string[]): void {
-    for (const filter of filters) this.#unsubscribe(filter);
-    this.#asked = this.#asked
-      .map((asked) => ({ ...asked, filters: asked.filters.filter((filter) => !filters.includes(filter)) }))
-      .filter((asked) => asked.filters.length > 0);
-  }
-
-  #unsubscribe(filter: string): void {
-    const history = this.#filters.get(filter);
-    if (!this.#filters.delete(filter)) return;
-    if (history === undefined) this.#hub.unroute(filter, this);
-    else if (history.delete(filter)) this.#forget(history);
+    this.#subscriptions.add({ ...request, topic, ref });
   }
 
   #who(): string {
@@ -375,8 +276,8 @@ export class Connection implements HubConnection, HistoryReader {
   }
 
   /** Answers what could not be understood, or is not allowed. */
-  #refuse(reason: string, topic: unknown, ref: unknown): void {
-    this.#tellError(reason, topic, ref);
+  refuse(reason: string, topic: unknown, ref: unknown): void {
+    this.tellError(reason, topic, ref);
     const now = Date.now();
     this.#errors.push(now);
     if (this.#errors.length < MAX_ERRORS) return;
@@ -386,19 +287,19 @@ export class Connection implements HubConnection, HistoryReader {
     this.#errors.shift();
   }
 
-  #tellSubscribed(topic: unknown, ref: unknown, position: EventMark | null | undefined): void {
+  tellSubscribed(topic: unknown, ref: unknown, position: EventMark | null | undefined): void {
     this.#tell("__subscribed", { topic, ref, at: position === null ? null : position?.id, time: position?.time });
   }
 
-  #tellError(reason: string, topic?: unknown, ref?: unknown): void {
+  tellError(reason: string, topic?: unknown, ref?: unknown): void {
     this.#hub.refused();
     this.#tell("__error", { reason, topic, ref });
   }
 
   // The past that it has asked for.
 
-  past(event: BusEvent): void {
-    if (!this.#isOpen || !this.#mayReceive(event) || !this.#isNew(event.id)) return;
+  sendPast(event: BusEvent): void {
+    if (!this.#isOpen || !this.#mayReceive(event)) return;
     // It is read no faster than there is room, so what may wait needs no other bound.
     this.#outbox.push(this.#hub.frameOf(event, this));
     this.#hub.changed(this);
@@ -410,66 +311,18 @@ export class Connection implements HubConnection, HistoryReader {
     return this.#waitsForRoom.promise;
   }
 
-  turn(): Promise<void> {
-    return this.#hub.turn();
+  drop(code: number, reason: string): void {
+    this.#hub.drop(this, code, reason);
   }
 
-  caughtUp(history: History): void {
-    // Where it is not known to have caught up with the hub, the hub's position may be ahead of what this connection has had.
-    const position = history.isForever ? undefined : this.#hub.position;
-    this.#tellSubscribed(history.topic, history.ref, position);
-    this.#beginHistories();
-  }
-
-  settled(history: History): void {
-    this.#join(history);
-  }
-
-  /** The hub has given all that it has received: what it receives next, a history gives in its place, or is no longer needed for. */
-  hubSettled(): void {
-    for (const history of this.#histories) {
-      history.ownsLive = true;
-      this.#join(history);
-    }
-  }
-
-  /** Goes on without a history, if that has caught up with the hub. */
-  #join(history: History): void {
-    if (!this.#hub.isCaughtUp(history)) return;
-    for (const filter of history.filters) {
-      this.#filters.set(filter, undefined);
-      this.#hub.route(filter, this);
-    }
-    history.end();
-    this.#forget(history);
-  }
-
-  unreadable(reason: string): void {
-    this.#tellError(reason);
-  }
-
-  failed(history: History, reason: string): void {
-    // Events may have been left to it.
-    if (history.ownsLive) return this.#hub.drop(this, 1013, reason);
-    for (const filter of history.filters) this.#filters.delete(filter);
-    this.#forget(history);
-    this.#tellError(reason, history.topic, history.ref);
-  }
-
-  #forget(history: History): void {
-    this.#histories.delete(history);
-    if (this.#histories.size === 0) this.#sent = undefined;
-    if (this.#isOpen) this.#beginHistories();
+  /** The hub has given all that it has received. Returns whether some of what this connection has still comes from the past. */
+  hubSettled(): boolean {
+    return this.#subscriptions.hubSettled();
   }
 
   /** Resolves when what it has published so far is on the bus, or has been refused. */
   get published(): Promise<void> {
     return this.#publishing;
-  }
-
-  /** How many histories it has. */
-  get histories(): number {
-    return this.#histories.size;
   }
 
   /**
@@ -481,8 +334,7 @@ export class Connection implements HubConnection, HistoryReader {
   end(code?: number, reason = ""): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    for (const filter of [...this.#filters.keys()]) this.#unsubscribe(filter);
-    this.#asked = [];
+    this.#subscriptions.end();
     this.#outbox.clear();
     this.#waitsForRoom?.resolve();
     if (code !== undefined) this.wire.close(code, shortened(reason));

@@ -30,6 +30,7 @@ const LATEST_LOOK_MS = 50;
 /** Flushes the connections of a hub. */
 export class Flusher {
   readonly #turns: Turns;
+  readonly #distribute: () => void;
   readonly #stallMs: number;
   readonly #stalled: (connection: Connection) => void;
   #waiting: Connection[] = [];
@@ -44,6 +45,7 @@ export class Flusher {
   #since = 0;
   /** When the last flush began, how many events it held, and how long it took, in milliseconds. */
   #began = 0;
+  #flushes = 0;
   #lastEvents = 0;
   #lastCost = 0;
   /** Those whose socket has no room, and when it last sent something. */
@@ -54,11 +56,13 @@ export class Flusher {
 
   /**
    * @param turns when to go on
+   * @param distribute gives what has been gathered to the connections
    * @param stallMs how long a socket may take nothing, in milliseconds
    * @param stalled is told of one that has taken nothing for so long
    */
-  constructor(turns: Turns, stallMs: number, stalled: (connection: Connection) => void) {
+  constructor(turns: Turns, distribute: () => void, stallMs: number, stalled: (connection: Connection) => void) {
     this.#turns = turns;
+    this.#distribute = distribute;
     this.#stallMs = stallMs;
     this.#stalled = stalled;
   }
@@ -66,6 +70,7 @@ export class Flusher {
   /** An event is about to be added to connections. */
   gather(): void {
     this.#events++;
+    this.#awaitTurn();
   }
 
   /** Something waits for a connection, which is flushed soon. */
@@ -73,15 +78,34 @@ export class Flusher {
     if (connection.isToFlush) return;
     connection.isToFlush = true;
     this.#waiting.push(connection);
+    this.#awaitTurn();
+  }
+
+  #awaitTurn(): void {
     if (this.#isAwaitingTurn) return;
     this.#isAwaitingTurn = true;
     this.#since = this.#lastNews = performance.now();
     this.#turns.next(this.#turn);
   }
 
+  /** How often everything that waited has been handed over. */
+  get flushes(): number {
+    return this.#flushes;
+  }
+
+  /** Enough has been gathered: what waits is flushed from the next turn on. */
+  hasten(): void {
+    this.#lastEvents = 0;
+  }
+
+  /** Whether something waits that has not been handed over as far as there is room. */
+  get isFlushing(): boolean {
+    return !this.#closed && (this.#flushing.length > 0 || this.#events > 0 || this.#waiting.length > 0);
+  }
+
   /** Flushes now, without waiting for more. */
   flush(): void {
-    while (this.#flushing.length > 0 || this.#waiting.length > 0) this.#flushSlice(Infinity);
+    while (this.#flushing.length > 0 || this.#events > 0 || this.#waiting.length > 0) this.#flushSlice(Infinity);
     this.#began = 0;
   }
 
@@ -120,11 +144,12 @@ export class Flusher {
       this.#began = 0;
       this.#since = this.#lastNews = now;
     }
-    if (this.#flushing.length > 0 || (this.#waiting.length > 0 && this.#hasGathered(now))) {
+    if (this.#flushing.length > 0 || ((this.#waiting.length > 0 || this.#events > 0) && this.#hasGathered(now))) {
       this.#flushSlice(SLICE_FRAMES);
     }
-    if (this.#flushing.length > 0 || this.#waiting.length > 0 || this.#began > 0) this.#turns.next(this.#turn);
-    else this.#isAwaitingTurn = false;
+    if (this.#flushing.length > 0 || this.#waiting.length > 0 || this.#events > 0 || this.#began > 0) {
+      this.#turns.next(this.#turn);
+    } else this.#isAwaitingTurn = false;
   };
 
   #hasGathered(now: number): boolean {
@@ -137,6 +162,7 @@ export class Flusher {
 
   #flushSlice(frames: number): void {
     if (this.#flushing.length === 0) {
+      this.#distribute();
       this.#flushing = this.#waiting;
       this.#waiting = [];
       this.#flushed = 0;
@@ -150,7 +176,9 @@ export class Flusher {
       handed += connection.queuedFrames;
       if (!connection.flush()) this.#block(connection, performance.now());
     }
-    if (this.#flushed === this.#flushing.length) this.#flushing = [];
+    if (this.#flushed < this.#flushing.length) return;
+    this.#flushing = [];
+    this.#flushes++;
   }
 
   #block(connection: Connection, now: number): void {

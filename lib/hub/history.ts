@@ -38,7 +38,7 @@ export interface HistoryRequest {
   readonly ref: unknown;
   /** Which events. */
   readonly filters: readonly string[];
-  /** Where to begin. */
+  /** Where to begin; `undefined` if nothing was said about it. */
   readonly from: SubscribeOptions["from"];
 }
 

@@ -18,6 +18,7 @@ import type { History } from "./history.ts";
 import { Allowance, Batches, bytesOf, type Frame, frameOf, HANDED_BYTES } from "./outbox.ts";
 import { BATCH_PROTOCOL } from "./protocol.ts";
 import { Routes } from "./routes.ts";
+import { Run } from "./run.ts";
 import type { HubSocket } from "./socket.ts";
 import { Turns } from "./turns.ts";
 
@@ -144,6 +145,8 @@ export class Hub {
   #subscription: Subscription | undefined;
   #position: EventMark | null | undefined;
   #encoded: Encoded | undefined;
+  /** What has come in a row for the same connections, and has yet to be given to them. */
+  #run: Run<Connection> | undefined;
   /** How many bytes have been published through the hub since it last had received all that there is; and when it has again. */
   #aheadBytes = 0;
   #caughtUp = Promise.withResolvers<void>();
@@ -167,7 +170,7 @@ export class Hub {
     this.#options = options;
     const { maxBuffer = 1024 * 1024, maxMessage = 1024 * 1024, maxSubscriptions = 10_000 } = options;
     this.#host = this.#hostWith({ maxBuffer, maxMessage, maxSubscriptions });
-    this.#flusher = new Flusher(this.#turns, options.stallTimeout ?? 60_000, (connection) => {
+    this.#flusher = new Flusher(this.#turns, () => this.#distribute(), options.stallTimeout ?? 60_000, (connection) => {
       this.#end(connection, 1013, "nothing has been taken of what was sent");
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -254,6 +257,7 @@ export class Hub {
 
   /** What it has counted. */
   get stats(): HubStats {
+    this.#distribute();
     let queuedBytes = 0;
     let maxQueuedBytes = 0;
     let subscriptions = 0;
@@ -327,12 +331,15 @@ export class Hub {
 
   /** Takes events from the bus until it has no more. */
   async #take(subscription: Subscription): Promise<void> {
-    for (let bytes = 0;;) {
+    for (let bytes = 0, flushes = 0;;) {
       const next = subscription.next();
       if (subscription.caughtUp) this.#settled();
       try {
         const { value, done } = await next;
         if (done) throw new Error("the bus has ended");
+        // What came before has been handed over.
+        if (this.#flusher.flushes !== flushes) bytes = 0;
+        flushes = this.#flusher.flushes;
         bytes += this.#fanOut(value);
       } catch (error) {
         if (!(error instanceof UnreadableEventError)) throw error;
@@ -350,10 +357,10 @@ export class Hub {
 
   /** Lets the sockets send, and waits for those that are far behind, as long as they make progress and are not too slow. */
   async #giveTurn(bytes: number): Promise<void> {
-    this.#flusher.flush();
+    this.#flusher.hasten();
     const began = performance.now();
     for (;;) {
-      await this.#turn();
+      do await this.#turn(); while (this.#flusher.isFlushing);
       this.#flusher.look();
       const behind = this.#flusher.countBehind(this.#host.limits.maxBuffer / 2);
       const patience = Math.min(MAX_TURN_MS, behind * bytes / SLOWEST_BYTES_PER_MS);
@@ -361,16 +368,29 @@ export class Hub {
     }
   }
 
-  /** Gives an event to those who want it. Returns about how many bytes that was for each of them. */
+  /** Gives an event to those who want it. Returns about how many bytes that is for each of them. */
   #fanOut(event: BusEvent): number {
     this.#position = event;
-    const connections = this.#routes.match(event.topic);
-    if (connections.length === 0) return UNWANTED_BYTES;
-    const encoded = this.#guarded(() => this.#encode(event));
-    if (encoded === undefined) return UNWANTED_BYTES;
+    const receivers = this.#routes.match(event.topic);
+    if (receivers.length === 0) return UNWANTED_BYTES;
+    if (this.#run?.receivers !== receivers) {
+      this.#distribute();
+      this.#run = new Run(event.topic, receivers);
+    }
+    const run = this.#run;
+    const bytes = this.#guarded(() => run.push(event));
+    if (bytes === undefined) return UNWANTED_BYTES;
     this.#flusher.gather();
-    for (const connection of connections) this.#guarded(() => connection.deliver(event));
-    return encoded.plain.bytes;
+    if (this.#withHistories.size > 0) this.#distribute();
+    return bytes;
+  }
+
+  /** Gives what has come to those who want it. */
+  #distribute(): void {
+    const run = this.#run;
+    if (run === undefined) return;
+    this.#run = undefined;
+    for (const connection of run.receivers) this.#guarded(() => connection.deliverAll(run));
   }
 
   /** Does what may call code that is not the hub's own: a fault in it is to cost nobody else anything. */
@@ -387,8 +407,7 @@ export class Hub {
   #settled(): void {
     this.#letPublish();
     for (const connection of this.#withHistories) {
-      connection.hubSettled();
-      if (connection.histories === 0) this.#withHistories.delete(connection);
+      if (!connection.hubSettled()) this.#withHistories.delete(connection);
     }
   }
 
@@ -441,6 +460,11 @@ export class Hub {
       unroute: (filter, connection) => this.#routes.delete(filter, connection),
       hasHistory: (connection) => this.#withHistories.add(connection),
       turn: () => this.#turn(),
+      distribute: () => this.#distribute(),
+      delivered: ({ list, bytes }) => {
+        this.#delivered += list.length;
+        this.#deliveredBytes += bytes;
+      },
       changed: (connection) => this.#flusher.add(connection),
       subscribed: (connection, filter) => this.#guarded(() => this.#options.onSubscribe?.(connection, filter)),
       refused: () => this.#errors++,

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Frames } from "./run.ts";
 import type { Wire } from "./socket.ts";
 
 /** A text that is sent, in a frame of its own or as a line of a batch. It is made once, however many receive it. */
@@ -40,6 +41,7 @@ export class Allowance {
 }
 
 const utf8 = new TextEncoder();
+
 const ASCII = /^[\0-\x7f]*$/;
 
 /**
@@ -69,6 +71,7 @@ export class Batches {
   join(frames: readonly Frame[]): Frame {
     if (frames.length === 1) return frames[0];
     const known = this.#frames;
+    if (known === frames) return this.#joined;
     if (known.length !== frames.length || known.some((frame, at) => frame !== frames[at])) {
       this.#frames = frames;
       this.#joined = {
@@ -80,12 +83,16 @@ export class Batches {
   }
 }
 
+const NONE: readonly Frame[] = [];
+
 /** The queue of one connection. */
 export class Outbox {
   readonly #wire: Wire;
   readonly #allowance: Allowance;
   readonly #batches: Batches | undefined;
-  #frames: Frame[] = [];
+  #frames: readonly Frame[] = NONE;
+  /** Whether nobody else has them. */
+  #isOurs = false;
   /** How many of them have been handed over already. */
   #done = 0;
   #bytes = 0;
@@ -122,8 +129,26 @@ export class Outbox {
 
   /** Adds a frame. */
   push(frame: Frame): void {
-    this.#frames.push(frame);
+    this.#own().push(frame);
     this.#bytes += frame.bytes;
+  }
+
+  /** Adds frames, which it may share with others as long as nothing else waits. */
+  pushAll({ list, bytes }: Frames): void {
+    if (this.#frames.length > 0) {
+      const frames = this.#own();
+      for (const frame of list) frames.push(frame);
+    } else {
+      this.#frames = list;
+      this.#isOurs = false;
+    }
+    this.#bytes += bytes;
+  }
+
+  #own(): Frame[] {
+    if (!this.#isOurs) this.#frames = [...this.#frames];
+    this.#isOurs = true;
+    return this.#frames as Frame[];
   }
 
   /**
@@ -148,7 +173,8 @@ export class Outbox {
 
   /** Drops what waits. */
   clear(): void {
-    this.#frames = [];
+    this.#frames = NONE;
+    this.#isOurs = false;
     this.#done = 0;
     this.#bytes = 0;
   }
@@ -168,6 +194,11 @@ export class Outbox {
   /** As many frames as there is room for, one at least. */
   #takeBatch(batches: Batches): Frame {
     const begin = this.#done;
+    if (begin === 0 && this.#handed + this.#bytes + this.#frames.length - 1 <= this.#allowance.bytes) {
+      this.#done = this.#frames.length;
+      this.#bytes = 0;
+      return batches.join(this.#frames);
+    }
     let room = this.#allowance.bytes - this.#handed - this.#take().bytes;
     while (this.#done < this.#frames.length && (room -= this.#frames[this.#done].bytes + 1) >= 0) this.#take();
     const all = begin === 0 && this.#done === this.#frames.length;
@@ -178,6 +209,7 @@ export class Outbox {
   #compact(): void {
     if (this.#done <= this.#frames.length / 2) return;
     this.#frames = this.#frames.slice(this.#done);
+    this.#isOurs = true;
     this.#done = 0;
   }
 }

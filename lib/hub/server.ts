@@ -46,6 +46,9 @@ export interface HubServerOptions {
   readonly page: Page;
 }
 
+/** How long the rest of a body that is refused is waited for, in milliseconds. */
+const DRAIN_MS = 1000;
+
 /** An answer that is not what was asked for. */
 class Refusal extends Error {
   readonly status: number;
@@ -94,7 +97,11 @@ export class HubServer {
     try {
       return await this.#route(request);
     } catch (error) {
-      return answerOf(asRefusal(error));
+      const refusal = asRefusal(error);
+      if (new URL(request.url).protocol === "https:") {
+        await within(DRAIN_MS, drained(request, this.#options.maxMessage));
+      }
+      return answerOf(refusal);
     }
   }
 
@@ -288,12 +295,17 @@ function beginningAfter(id: string): NonNullable<SubscribeOptions["from"]> {
 /** Where a stream is to begin, as its address says. */
 function beginningOf(request: Request): NonNullable<SubscribeOptions["from"]> {
   const { searchParams } = new URL(request.url);
+  const unknown = [...searchParams.keys()].find((name) => name !== "after" && name !== "replay");
+  if (unknown !== undefined) {
+    throw new Refusal(400, `there is no ${JSON.stringify(unknown)} here: there are replay= and after=`);
+  }
   const after = searchParams.get("after");
   const replay = searchParams.get("replay");
   if (after !== null && replay !== null) {
     throw new Refusal(400, "after= and replay= both say where to begin: one of them can");
   }
-  if (after !== null) return { after };
+  // In a form a + is a space; ids hold none, and whoever pastes one does not write %2B.
+  if (after !== null) return { after: after.replaceAll(" ", "+") };
   return replay === null ? "now" : parseReplay(/^\d+$/.test(replay) ? Number(replay) : replay) ?? "now";
 }
 
@@ -318,6 +330,27 @@ async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
 
 function text(body: string, type = "text/plain; charset=utf-8", status = 200): Response {
   return new Response(body, { status, headers: { "content-type": type, "cache-control": "no-store" } });
+}
+
+/** Takes what is left of a body, so far: over HTTP/2, some clients do not see an answer that comes before it has been taken. */
+async function drained(request: Request, maxBytes: number): Promise<void> {
+  if (request.body === null || request.bodyUsed || request.body.locked) return;
+  try {
+    let bytes = 0;
+    for await (const piece of request.body) {
+      bytes += piece.length;
+      if (bytes > maxBytes) return;
+    }
+  } catch {
+    // The client has given up.
+  }
+}
+
+async function within(milliseconds: number, promise: Promise<unknown>): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([promise, over]);
+  clearTimeout(timer);
 }
 
 function answerOf({ status, message, headers }: Refusal): Response {

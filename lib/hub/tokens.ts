@@ -40,7 +40,9 @@ export class Tokens {
       if (words.length === 0 || words[0].startsWith("#")) continue;
       const refuse = (reason: string) => new TokensError(`line ${index + 1}: ${reason}`);
       const [token, name, ...permissions] = words;
-      if (!TOKEN.test(token)) throw refuse("a token is made of letters, digits and -._~!#$%&'*+^`|");
+      if (!TOKEN.test(token)) {
+        throw refuse("a token is made of letters, digits and -._~!#$%&'*+^`|");
+      }
       if (name === undefined || name.includes("=")) {
         throw refuse("after the token comes a name: TOKEN NAME [pub=FILTER] [sub=FILTER]...");
       }
@@ -73,6 +75,11 @@ function parsePermissions(words: readonly string[]): { publish?: string[]; subsc
   for (const word of words) {
     const [, kind, filter] = /^(pub|sub)=(.*)$/s.exec(word) ?? [];
     if (kind === undefined) throw new TokensError(`${JSON.stringify(word)} is neither pub=FILTER nor sub=FILTER`);
+    if (filter.includes(",")) {
+      throw new TokensError(
+        `${JSON.stringify(word)} holds a comma: for several filters, write ${kind}= again for each`,
+      );
+    }
     (kind === "pub" ? publish : subscribe).push(filter);
   }
   return { publish, subscribe };

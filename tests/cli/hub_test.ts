@@ -95,9 +95,21 @@ Deno.test("a wrong command line is explained", async () => {
   for (
     const [args, message] of [
       [["a", "b"], 'unexpected argument "b"'],
-      [["--listen", "localhost"], '--listen takes HOST:PORT or PORT, not "localhost"'],
-      [["--listen", "localhost:65536"], '--listen takes HOST:PORT or PORT, not "localhost:65536"'],
-      [["--listen", "::1:8080"], '--listen takes HOST:PORT or PORT, not "::1:8080"'],
+      [
+        ["--listen", "localhost"],
+        "--listen takes HOST:PORT or PORT, such as 8080, 0.0.0.0:8080 (every address) or [::1]:8080, and a port is at most " +
+        '65535; not "localhost"',
+      ],
+      [
+        ["--listen", "localhost:65536"],
+        "--listen takes HOST:PORT or PORT, such as 8080, 0.0.0.0:8080 (every address) or [::1]:8080, and a port is at most " +
+        '65535; not "localhost:65536"',
+      ],
+      [
+        ["--listen", "::1:8080"],
+        "--listen takes HOST:PORT or PORT, such as 8080, 0.0.0.0:8080 (every address) or [::1]:8080, and a port is at most " +
+        '65535; not "::1:8080"',
+      ],
       [["--max-buffer", "0"], "--max-buffer takes a number of bytes"],
       [["--max-message", "1X"], "--max-message takes a number of bytes"],
       [["--max-connections", "0"], "--max-connections takes a whole number from 1"],
