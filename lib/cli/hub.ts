@@ -11,6 +11,8 @@ import { Tokens, TokensError } from "../hub/tokens.ts";
 import { Visitors } from "../hub/visitors.ts";
 import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
+import { stackOf } from "../thrown.ts";
+import { waitAtMost } from "../waiting.ts";
 import {
   checkOperands,
   type Command,
@@ -151,7 +153,7 @@ export async function run(args: readonly string[]): Promise<number> {
   keepPermissions(...permissionsOf(scheme));
 
   const received = await signal;
-  await within(DRAIN_MS, Promise.all([listening.shutdown(), server.close()]));
+  await waitAtMost(DRAIN_MS, Promise.all([listening.shutdown(), server.close()]));
   return statusOf(received);
 }
 
@@ -168,7 +170,7 @@ function listen(
       ...options,
       onListen: () => {},
       onError: (error) => {
-        complain("ollie hub", `internal error: ${error instanceof Error ? error.stack : error}`);
+        complain("ollie hub", `internal error: ${stackOf(error)}`);
         return new Response("internal error\n", { status: 500 });
       },
     }, (request) => server.handle(request));
@@ -177,14 +179,6 @@ function listen(
       cause: error,
     });
   }
-}
-
-/** Waits for a promise, but not for ever. */
-async function within(milliseconds: number, promise: Promise<unknown>): Promise<void> {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  await Promise.race([promise, over]);
-  clearTimeout(timer);
 }
 
 function named(name: string | undefined): string {

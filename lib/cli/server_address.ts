@@ -4,6 +4,7 @@
  * @module
  */
 import { type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
+import { messageOf } from "../thrown.ts";
 import { UsageError } from "./args.ts";
 
 /**
@@ -17,6 +18,6 @@ export function parseServerAddress(text: string, who = ""): NinepAddress {
   try {
     return parseNinepAddress(text);
   } catch (error) {
-    throw new UsageError(`${who}${error instanceof Error ? error.message : error}`);
+    throw new UsageError(`${who}${messageOf(error)}`);
   }
 }

@@ -7,6 +7,7 @@ import { BusError, type EventMark, type Published } from "../bus.ts";
 import { type BusEvent, checkTopic, TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
 import { EVENT_BYTES } from "../bus/subscription.ts";
+import { messageOf } from "../thrown.ts";
 import type { Access } from "./access.ts";
 import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
 import { type Allowance, type Batches, bytesOf, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
@@ -254,7 +255,7 @@ export class Connection implements HubConnection, Subscriber {
         if (envelope.ref !== undefined) this.#tell("__published", { ref: envelope.ref, at: id, time });
       } catch (error) {
         // The bus has failed, for which the client is not to blame.
-        this.tellError(error instanceof Error ? error.message : String(error), topic, envelope.ref);
+        this.tellError(messageOf(error), topic, envelope.ref);
       } finally {
         this.#unpublishedBytes -= bytes;
       }

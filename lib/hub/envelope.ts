@@ -14,6 +14,7 @@
 import type { EventMark } from "../bus.ts";
 import { type BusEvent, RESERVED_PREFIX, wordOfTopic } from "../event.ts";
 import { base64Member, fromBase64, parseJson, payloadMembers, payloadOfJson, readPayload } from "../format.ts";
+import { messageOf } from "../thrown.ts";
 
 /** A frame, taken apart. */
 export interface Envelope {
@@ -66,7 +67,7 @@ export function parseEnvelope(text: string): Envelope {
   try {
     said = parseJson(text);
   } catch (error) {
-    throw new EnvelopeError(`this is not JSON that can be read: ${error instanceof Error ? error.message : error}`);
+    throw new EnvelopeError(`this is not JSON that can be read: ${messageOf(error)}`);
   }
   // A number is an object here, too, so that it can be kept as it was written.
   if (typeof said !== "object" || said === null || !text.trimStart().startsWith("{")) {

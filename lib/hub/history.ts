@@ -8,6 +8,7 @@
 import { type Bus, BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { compileFilters } from "../filter.ts";
+import { messageOf } from "../thrown.ts";
 
 /** After how many events others get their turn. */
 const EVENTS_A_TURN = 500;
@@ -178,8 +179,4 @@ export class History {
     }
     if (!this.#ended) this.#reader.settled(this);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -10,6 +10,7 @@
 import { type Bus, type EventMark, type Published, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { EVENT_BYTES } from "../bus/subscription.ts";
+import { messageOf, stackOf } from "../thrown.ts";
 import type { Access } from "./access.ts";
 import { Connection, type ConnectionHub, type ConnectionLimits, type HubConnection } from "./connection.ts";
 import { envelopeOf, withPosition } from "./envelope.ts";
@@ -398,7 +399,7 @@ export class Hub {
     try {
       return action();
     } catch (error) {
-      this.#options.log?.(`internal error: ${error instanceof Error ? error.stack : error}`);
+      this.#options.log?.(`internal error: ${stackOf(error)}`);
       return undefined;
     }
   }
@@ -422,7 +423,7 @@ export class Hub {
   #missed(error: unknown): void {
     this.#isAway = true;
     this.#letPublish();
-    this.#options.log?.(`the bus failed, and is tried again: ${error instanceof Error ? error.message : error}`);
+    this.#options.log?.(`the bus failed, and is tried again: ${messageOf(error)}`);
     for (const connection of this.#connections.values()) {
       this.#end(connection, 1013, "the hub may have missed events of its bus: connect again, and resume");
     }

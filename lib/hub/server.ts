@@ -7,6 +7,8 @@ import { type Bus, BusError, type SubscribeOptions } from "../bus.ts";
 import { concatenated } from "../bytes.ts";
 import { checkTopic, TopicError } from "../event.ts";
 import { checkFilter, FilterError } from "../filter.ts";
+import { messageOf } from "../thrown.ts";
+import { waitAtMost } from "../waiting.ts";
 import { Access } from "./access.ts";
 import { EnvelopeError } from "./envelope.ts";
 import type { Hub } from "./hub.ts";
@@ -99,7 +101,7 @@ export class HubServer {
     } catch (error) {
       const refusal = asRefusal(error);
       if (new URL(request.url).protocol === "https:") {
-        await within(DRAIN_MS, drained(request, this.#options.maxMessage));
+        await waitAtMost(DRAIN_MS, drained(request, this.#options.maxMessage));
       }
       return answerOf(refusal);
     }
@@ -211,7 +213,7 @@ export class HubServer {
         idleTimeout: this.#options.idleTimeout ?? IDLE_S,
       });
     } catch (error) {
-      throw new Refusal(400, `this is no WebSocket: ${error instanceof Error ? error.message : error}`);
+      throw new Refusal(400, `this is no WebSocket: ${messageOf(error)}`);
     }
     const { socket, response } = upgrade;
     this.#sockets.add(socket);
@@ -344,13 +346,6 @@ async function drained(request: Request, maxBytes: number): Promise<void> {
   } catch {
     // The client has given up.
   }
-}
-
-async function within(milliseconds: number, promise: Promise<unknown>): Promise<void> {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  await Promise.race([promise, over]);
-  clearTimeout(timer);
 }
 
 function answerOf({ status, message, headers }: Refusal): Response {

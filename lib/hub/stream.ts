@@ -8,6 +8,7 @@
  */
 import { type Bus, BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
+import { messageOf } from "../thrown.ts";
 import { envelopeOf } from "./envelope.ts";
 
 /** What a stream is made of. */
@@ -92,7 +93,7 @@ export class EventSourceStream {
     const { position, warning, from } = this.#options;
     // An id without data is remembered all the same.
     const id = from === "now" && position !== undefined ? idField(position ?? START_ID) : "";
-    const told = warning === undefined ? "" : `event: __error\ndata: ${JSON.stringify({ reason: warning })}\n\n`;
+    const told = warning === undefined ? "" : errorBlock(warning);
     controller.enqueue(this.#utf8.encode(`retry: ${RETRY_MS}\n${id}\n${told}`));
     this.#heartbeat = setInterval(() => {
       if ((controller.desiredSize ?? 0) > 0) {
@@ -114,8 +115,7 @@ export class EventSourceStream {
       else controller.enqueue(this.#utf8.encode(text));
     } catch (error) {
       if (this.#ended) return;
-      const reason = error instanceof Error ? error.message : String(error);
-      controller.enqueue(this.#utf8.encode(`event: __error\ndata: ${JSON.stringify({ reason })}\n\n`));
+      controller.enqueue(this.#utf8.encode(errorBlock(messageOf(error))));
       if (!(error instanceof UnreadableEventError)) this.end();
       if (!(error instanceof BusError)) throw error;
     }
@@ -125,15 +125,21 @@ export class EventSourceStream {
     for (let passed = 0;;) {
       const { value, done } = await this.#subscription.next();
       if (done) return undefined;
-      if (this.#options.mayReceive(value.topic)) return messageOf(value);
+      if (this.#options.mayReceive(value.topic)) return blockOf(value);
       // Others are to have their turn.
       if (++passed % EVENTS_A_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
     }
   }
 }
 
-function messageOf(event: BusEvent): string {
+/** An event, as the lines that make one in a stream. */
+function blockOf(event: BusEvent): string {
   return `${idField(event.id)}data: ${envelopeOf(event)}\n\n`;
+}
+
+/** What a client is told of what went wrong, likewise. */
+function errorBlock(reason: string): string {
+  return `event: __error\ndata: ${JSON.stringify({ reason })}\n\n`;
 }
 
 /** An id that cannot stand in a line is left out: the client then comes back to the one before it. */

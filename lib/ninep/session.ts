@@ -6,6 +6,8 @@
  *
  * @module
  */
+import { stackOf } from "../thrown.ts";
+import { waitAtMost } from "../waiting.ts";
 import { decodeMessage } from "./codec.ts";
 import { Errno, NinepError, refusal } from "./error.ts";
 import { DirectoryReads } from "./directory_reads.ts";
@@ -146,7 +148,7 @@ export class Session {
     } catch (error) {
       if (error instanceof FrameError) {
         this.#options.log(`closed a connection: ${error.message}`);
-        await soon(this.#output.flushed());
+        await waitAtMost(GRACE_MS, this.#output.flushed());
       } else if (!this.#ended && !isDisconnection(error)) {
         // A fault of ours, which is no trouble of another client.
         this.#options.log(`internal error: ${stackOf(error)}`);
@@ -170,12 +172,12 @@ export class Session {
       this.settle(tag, call, this.#rerror(tag, error));
     }
     // What is being written, say, has its answer soon.
-    if (this.#calls.size > 0) await soon(idle.promise);
+    if (this.#calls.size > 0) await waitAtMost(GRACE_MS, idle.promise);
     for (const [tag, call] of this.#calls) {
       // A Tflush is answered along with what it waits for.
       if (call.target === undefined) this.settle(tag, call, this.#rerror(tag, error));
     }
-    await soon(this.#output.flushed());
+    await waitAtMost(GRACE_MS, this.#output.flushed());
     this.#end();
   }
 
@@ -472,16 +474,4 @@ function isDisconnection(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionReset || error instanceof Deno.errors.BrokenPipe ||
     error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted ||
     error instanceof Deno.errors.ConnectionAborted || error instanceof Deno.errors.TimedOut;
-}
-
-/** Waits for what may never come, but not long. */
-async function soon(promise: Promise<void>): Promise<void> {
-  let timer;
-  const late = new Promise<void>((resolve) => timer = setTimeout(resolve, GRACE_MS));
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? error.stack ?? error.message : String(error);
 }

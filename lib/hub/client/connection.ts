@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { messageOf } from "../../thrown.ts";
 import type { Timer } from "../../time.ts";
 import { BATCH_PROTOCOL, TOKEN_PROTOCOL_PREFIX } from "../protocol.ts";
 import type { HubAddress } from "./address.ts";
@@ -178,8 +179,4 @@ function failureOf(event: Event): [reason: string, more: Pick<Ending, "status">]
   // All but the last part says that this is about a WebSocket.
   const reason = message.replace(/^.*(?:failed to connect to WebSocket|' failed): /s, "") || "the connection failed";
   return [reason, status === undefined ? {} : { status: Number(status) }];
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
