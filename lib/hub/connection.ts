@@ -10,7 +10,7 @@ import { EVENT_BYTES } from "../bus/subscription.ts";
 import { messageOf } from "../thrown.ts";
 import type { Access } from "./access.ts";
 import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
-import { type Allowance, type Batches, bytesOf, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
+import { type Allowance, type Batches, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
 import { parseFilters, parseSubscribe } from "./requests.ts";
 import type { Frames, Run } from "./run.ts";
 import { type HubSocket, Wire } from "./socket.ts";
@@ -155,7 +155,7 @@ export class Connection implements HubConnection, Subscriber {
   deliverAll(run: Run<Connection>): void {
     if (!this.#isOpen) return;
     if (!this.#subscriptions.takesAllLive) {
-      for (const event of run.events) this.deliver(event);
+      for (const { event } of run.events) this.deliver(event);
       return;
     }
     if (this.access?.mayReceive(run.topic) === false) return;
@@ -206,15 +206,17 @@ export class Connection implements HubConnection, Subscriber {
    * Takes a frame that it has sent.
    *
    * @param data text, or its bytes
+   * @param bytes how long it is
    */
-  receive(data: unknown): void {
+  receive(data: unknown, bytes: number): void {
     if (!this.#isOpen) return;
     let envelope: Envelope | undefined;
     try {
-      const text = textOf(data, this.#hub.limits.maxMessage);
-      envelope = parseEnvelope(text);
+      const { maxMessage } = this.#hub.limits;
+      if (bytes > maxMessage) throw new EnvelopeError(`this message is too large: ${maxMessage} bytes are allowed`);
+      envelope = parseEnvelope(textOf(data));
       if (isControl(envelope)) this.#control(envelope);
-      else this.#publish(envelope, bytesOf(text) + EVENT_BYTES);
+      else this.#publish(envelope, bytes + EVENT_BYTES);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const topic = error instanceof EnvelopeError ? error.topic : undefined;
@@ -365,17 +367,9 @@ function refAtEnd(data: unknown): number | undefined {
 }
 
 /** A frame as text. */
-function textOf(data: unknown, maxBytes: number): string {
-  if (typeof data === "string") {
-    if (data.length > maxBytes || bytesOf(data) > maxBytes) {
-      throw new EnvelopeError(`this message is too large: ${maxBytes} bytes are allowed`);
-    }
-    return data;
-  }
+function textOf(data: unknown): string {
+  if (typeof data === "string") return data;
   if (!(data instanceof ArrayBuffer || ArrayBuffer.isView(data))) throw new EnvelopeError("this is no text");
-  if (data.byteLength > maxBytes) {
-    throw new EnvelopeError(`this message is too large: ${maxBytes} bytes are allowed`);
-  }
   try {
     return strictUtf8.decode(data);
   } catch {

@@ -100,12 +100,16 @@ export class Flusher {
 
   /** Whether something waits that has not been handed over as far as there is room. */
   get isFlushing(): boolean {
-    return !this.#closed && (this.#flushing.length > 0 || this.#events > 0 || this.#waiting.length > 0);
+    return !this.#closed && this.#hasWork;
+  }
+
+  get #hasWork(): boolean {
+    return this.#flushing.length > 0 || this.#events > 0 || this.#waiting.length > 0;
   }
 
   /** Flushes now, without waiting for more. */
   flush(): void {
-    while (this.#flushing.length > 0 || this.#events > 0 || this.#waiting.length > 0) this.#flushSlice(Infinity);
+    while (this.#hasWork) this.#flushSlice(Infinity);
     this.#began = 0;
   }
 
@@ -144,12 +148,9 @@ export class Flusher {
       this.#began = 0;
       this.#since = this.#lastNews = now;
     }
-    if (this.#flushing.length > 0 || ((this.#waiting.length > 0 || this.#events > 0) && this.#hasGathered(now))) {
-      this.#flushSlice(SLICE_FRAMES);
-    }
-    if (this.#flushing.length > 0 || this.#waiting.length > 0 || this.#events > 0 || this.#began > 0) {
-      this.#turns.next(this.#turn);
-    } else this.#isAwaitingTurn = false;
+    if (this.#flushing.length > 0 || (this.#hasWork && this.#hasGathered(now))) this.#flushSlice(SLICE_FRAMES);
+    this.#isAwaitingTurn = this.#hasWork || this.#began > 0;
+    if (this.#isAwaitingTurn) this.#turns.next(this.#turn);
   };
 
   #hasGathered(now: number): boolean {

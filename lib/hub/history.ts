@@ -9,9 +9,7 @@ import { type Bus, BusError, type SubscribeOptions, type Subscription, Unreadabl
 import type { BusEvent } from "../event.ts";
 import { compileFilters } from "../filter.ts";
 import { messageOf } from "../thrown.ts";
-
-/** After how many events others get their turn. */
-const EVENTS_A_TURN = 500;
+import { EVENTS_A_TURN } from "./turns.ts";
 
 /** What a {@linkcode History} needs of the connection that it is for. */
 export interface HistoryReader {
@@ -21,7 +19,7 @@ export interface HistoryReader {
   room(): Promise<void> | undefined;
   /** Resolves in the next turn of the event loop. */
   turn(): Promise<void>;
-  /** Nothing more is at hand for now. */
+  /** All that is at hand has been given. */
   settled(history: History): void;
   /** All of the past has been given. */
   caughtUp(history: History): void;

@@ -13,10 +13,10 @@ import { EVENT_BYTES } from "../bus/subscription.ts";
 import { messageOf, stackOf } from "../thrown.ts";
 import type { Access } from "./access.ts";
 import { Connection, type ConnectionHub, type ConnectionLimits, type HubConnection } from "./connection.ts";
-import { envelopeOf, withPosition } from "./envelope.ts";
+import { EncodedEvent } from "./encoded_event.ts";
 import { Flusher } from "./flusher.ts";
 import type { History } from "./history.ts";
-import { Allowance, Batches, bytesOf, type Frame, frameOf, HANDED_BYTES } from "./outbox.ts";
+import { Allowance, Batches, bytesOf, type Frame, HANDED_BYTES } from "./outbox.ts";
 import { BATCH_PROTOCOL } from "./protocol.ts";
 import { Routes } from "./routes.ts";
 import { Run } from "./run.ts";
@@ -97,13 +97,6 @@ const UNWANTED_BYTES = 64;
 const RETRY_MS = 100;
 const MAX_RETRY_MS = 5000;
 
-/** An event with its frames, which are made when somebody wants them, once. */
-interface Encoded {
-  readonly event: BusEvent;
-  readonly plain: Frame;
-  positioned?: Frame;
-}
-
 /**
  * A hub on a bus.
  *
@@ -145,7 +138,7 @@ export class Hub {
   #isAway = false;
   #subscription: Subscription | undefined;
   #position: EventMark | null | undefined;
-  #encoded: Encoded | undefined;
+  #encoded: EncodedEvent | undefined;
   /** What has come in a row for the same connections, and has yet to be given to them. */
   #run: Run<Connection> | undefined;
   /** How many bytes have been published through the hub since it last had received all that there is; and when it has again. */
@@ -213,9 +206,10 @@ export class Hub {
   receive(socket: HubSocket, data: unknown): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined || this.#closed) return;
-    this.#receivedBytes += sizeOf(data);
-    if (this.#isReady) connection.receive(data);
-    else this.ready.then(() => connection.receive(data), () => {});
+    const bytes = sizeOf(data);
+    this.#receivedBytes += bytes;
+    if (this.#isReady) connection.receive(data, bytes);
+    else this.ready.then(() => connection.receive(data, bytes), () => {});
   }
 
   /**
@@ -379,11 +373,12 @@ export class Hub {
       this.#run = new Run(event.topic, receivers);
     }
     const run = this.#run;
-    const bytes = this.#guarded(() => run.push(event));
-    if (bytes === undefined) return UNWANTED_BYTES;
+    const encoded = this.#guarded(() => this.#encode(event));
+    if (encoded === undefined) return UNWANTED_BYTES;
+    run.events.push(encoded);
     this.#flusher.gather();
     if (this.#withHistories.size > 0) this.#distribute();
-    return bytes;
+    return encoded.plain.bytes;
   }
 
   /** Gives what has come to those who want it. */
@@ -429,16 +424,15 @@ export class Hub {
     }
   }
 
-  #encode(event: BusEvent): Encoded {
-    if (this.#encoded?.event !== event) this.#encoded = { event, plain: frameOf(envelopeOf(event)) };
+  /** Those who are given an event by a history ask for it one after another. */
+  #encode(event: BusEvent): EncodedEvent {
+    if (this.#encoded?.event !== event) this.#encoded = new EncodedEvent(event);
     return this.#encoded;
   }
 
   #frameFor(event: BusEvent, { wantsPositions }: Connection): Frame {
     const encoded = this.#encode(event);
-    const frame = wantsPositions
-      ? encoded.positioned ??= frameOf(withPosition(encoded.plain.text, event))
-      : encoded.plain;
+    const frame = wantsPositions ? encoded.positioned : encoded.plain;
     this.#delivered++;
     this.#deliveredBytes += frame.bytes;
     return frame;

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { BusEvent } from "../event.ts";
-import { envelopeOf, withPosition } from "./envelope.ts";
-import { type Frame, frameOf } from "./outbox.ts";
+import type { EncodedEvent } from "./encoded_event.ts";
+import type { Frame } from "./outbox.ts";
 
 /** Frames, and how long they are together. */
 export interface Frames {
@@ -22,9 +21,8 @@ export class Run<Receiver> {
   /** Who is subscribed to it. */
   readonly receivers: readonly Receiver[];
   /** The events. */
-  readonly events: BusEvent[] = [];
-  readonly #plain: Frame[] = [];
-  #plainBytes = 0;
+  readonly events: EncodedEvent[] = [];
+  #plain: Frames | undefined;
   #positioned: Frames | undefined;
 
   /**
@@ -36,22 +34,13 @@ export class Run<Receiver> {
     this.receivers = receivers;
   }
 
-  /** Adds an event. Returns how long its frame is, in bytes. */
-  push(event: BusEvent): number {
-    const frame = frameOf(envelopeOf(event));
-    this.events.push(event);
-    this.#plain.push(frame);
-    this.#plainBytes += frame.bytes;
-    return frame.bytes;
-  }
-
-  /** Its frames, with where the events are on the bus or without. */
+  /** The frames of its events, with where these are on the bus or without. From then on, it has all that it is to have. */
   frames(positioned: boolean): Frames {
-    if (!positioned) return { list: this.#plain, bytes: this.#plainBytes };
-    if (this.#positioned === undefined) {
-      const list = this.#plain.map(({ text }, at) => frameOf(withPosition(text, this.events[at])));
-      this.#positioned = { list, bytes: list.reduce((sum, { bytes }) => sum + bytes, 0) };
-    }
-    return this.#positioned;
+    if (positioned) return this.#positioned ??= framesOf(this.events.map((encoded) => encoded.positioned));
+    return this.#plain ??= framesOf(this.events.map((encoded) => encoded.plain));
   }
+}
+
+function framesOf(list: readonly Frame[]): Frames {
+  return { list, bytes: list.reduce((sum, { bytes }) => sum + bytes, 0) };
 }

@@ -174,7 +174,7 @@ export class HubServer {
       bus: this.#options.bus,
       filter,
       mayReceive: (topic: string) => access?.mayReceive(topic) ?? true,
-      position: this.#options.hub.position === null ? null : this.#options.hub.position?.id,
+      position: this.#options.hub.position,
       onEnd: () => this.#streams.delete(stream),
     };
     let stream: EventSourceStream;

@@ -6,10 +6,18 @@
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  * @module
  */
-import { type Bus, BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
+import {
+  type Bus,
+  BusError,
+  type EventMark,
+  type SubscribeOptions,
+  type Subscription,
+  UnreadableEventError,
+} from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { messageOf } from "../thrown.ts";
 import { envelopeOf } from "./envelope.ts";
+import { EVENTS_A_TURN } from "./turns.ts";
 
 /** What a stream is made of. */
 export interface EventStreamOptions {
@@ -22,15 +30,12 @@ export interface EventStreamOptions {
   /** Whether somebody may have an event. */
   readonly mayReceive: (topic: string) => boolean;
   /** Where to come back to, for a client that has had no event yet. */
-  readonly position: string | null | undefined;
+  readonly position: EventMark | null | undefined;
   /** What the client is to be told first, if anything. */
   readonly warning: string | undefined;
   /** Is called once, when it has ended. */
   readonly onEnd: () => void;
 }
-
-/** After how many events that are not for the client others get their turn. */
-const EVENTS_A_TURN = 500;
 
 /** How often something is sent, in milliseconds: proxies drop what is silent, and a peer that has gone is found. */
 const HEARTBEAT_MS = 15_000;
@@ -92,7 +97,7 @@ export class EventSourceStream {
     this.#controller = controller;
     const { position, warning, from } = this.#options;
     // An id without data is remembered all the same.
-    const id = from === "now" && position !== undefined ? idField(position ?? START_ID) : "";
+    const id = from === "now" && position !== undefined ? idField(position?.id ?? START_ID) : "";
     const told = warning === undefined ? "" : errorBlock(warning);
     controller.enqueue(this.#utf8.encode(`retry: ${RETRY_MS}\n${id}\n${told}`));
     this.#heartbeat = setInterval(() => {

@@ -210,7 +210,7 @@ export class Subscriptions<Owner extends Subscriber = Subscriber> implements His
     this.#wantPositions = true;
     this.#sent ??= new Set();
     for (const filter of asked.filters) {
-      // What has been subscribed to already begins anew, in the place that is asked for now.
+      // What has been subscribed to already begins anew, in the place that this asks for.
       this.#remove(filter);
       this.#filters.set(filter, history);
       this.#hub.subscribed(this.#owner, filter);

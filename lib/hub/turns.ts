@@ -5,6 +5,9 @@
  * @module
  */
 
+/** After how many events of a subscription that has more at hand others get their turn. */
+export const EVENTS_A_TURN = 500;
+
 /** What the platform has, where it has it. */
 const platform: { setImmediate?(callback: () => void): unknown } = globalThis as object;
 

@@ -285,9 +285,9 @@ export class Arrivals {
     this.#report(name);
   }
 
-  #hold(name: string, hinted: boolean): void {
+  #hold(name: string, hinted: boolean, since = performance.now()): void {
     const held = this.#held.get(name);
-    this.#held.set(name, { hinted: hinted || held?.hinted === true, since: held?.since ?? performance.now() });
+    this.#held.set(name, { hinted: hinted || held?.hinted === true, since: held?.since ?? since });
     this.#holdTimer ??= setTimeout(() => {
       this.#holdTimer = undefined;
       // A listing that is under way will soon have put all in order.
@@ -309,8 +309,8 @@ export class Arrivals {
     if (this.#meanwhile !== undefined || this.#lastListing === undefined) return;
     this.#doubtful = false;
     const names = sortNames([...this.#held.keys()]);
-    const last = names.findLast((name) => this.#held.get(name)?.hinted);
-    if (last !== undefined) this.#reportUpTo(last);
+    const last = names.findLastIndex((name) => this.#held.get(name)?.hinted);
+    for (const name of names.slice(0, last + 1)) this.#report(name);
     if (this.#held.size === 0) this.#stopHolding();
     else this.#listLater();
   }
@@ -427,8 +427,7 @@ export class Arrivals {
       if (placed || timeOf(name) < complete) {
         arrived.push(name);
       } else {
-        this.#held.set(name, { hinted, since });
-        this.#hold(name, hinted);
+        this.#hold(name, hinted, since);
       }
     }
 
