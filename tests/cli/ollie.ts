@@ -143,14 +143,25 @@ export class Running implements AsyncDisposable {
   }
 }
 
-/** Starts `ollie serve9p` and waits until it listens. Returns the address, too. */
-export async function startServer(...args: string[]): Promise<{ running: Running; address: string }> {
-  const running = new Running([...OLLIE, "serve9p", ...args]);
+/** Starts a server, such as `ollie hub`, and waits until it listens. Returns where it does, too. */
+export async function startListening(
+  subcommand: "serve9p" | "hub",
+  args: readonly string[],
+): Promise<{ running: Running; address: string }> {
+  const running = new Running([...OLLIE, subcommand, ...args]);
+  const begins = `ollie ${subcommand}: listening on `;
+  const said = [];
   for (let line; (line = await running.stderr.next()) !== undefined;) {
-    const [, address] = /^ollie serve9p: listening on (.*)$/.exec(line) ?? [];
-    if (address !== undefined) return { running, address };
+    if (line.startsWith(begins)) return { running, address: line.slice(begins.length) };
+    said.push(line);
   }
-  throw new Error("ollie serve9p ended before it listened");
+  await running[Symbol.asyncDispose]();
+  throw new Error(`ollie ${subcommand} ended before it listened: ${said.join("\n")}`);
+}
+
+/** Starts `ollie serve9p` and waits until it listens. Returns the address, too. */
+export function startServer(...args: string[]): Promise<{ running: Running; address: string }> {
+  return startListening("serve9p", args);
 }
 
 /** A stream of text, by lines. It is read all the time, so that the process which writes it never has to wait. */

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { OLLIE, Running } from "../cli/ollie.ts";
+import { type Running, startListening } from "../cli/ollie.ts";
 
 /** Where the browser is; `undefined` if there is none on this machine. */
 export const browserPath = (Deno.env.get("PATH") ?? "").split(":").map((directory) => `${directory}/chromium`).find(
@@ -26,12 +26,8 @@ export function startBrowser(): Promise<Browser> {
 
 /** Starts `ollie hub` and waits until it listens. Returns its address, too. */
 export async function startHub(...args: string[]): Promise<{ hub: Running; url: string }> {
-  const hub = new Running([...OLLIE, "hub", ...args]);
-  for (let line; (line = await hub.stderr.next()) !== undefined;) {
-    const [, url] = /^ollie hub: listening on (.*)$/.exec(line) ?? [];
-    if (url !== undefined) return { hub, url };
-  }
-  throw new Error("ollie hub ended before it listened");
+  const { running: hub, address: url } = await startListening("hub", args);
+  return { hub, url };
 }
 
 /** Waits until the page is connected. */

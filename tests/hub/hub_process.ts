@@ -1,6 +1,6 @@
 /** `ollie hub` as a process, with what a test wants to know of it. */
 import { until } from "../deadline.ts";
-import { OLLIE, Running } from "../cli/ollie.ts";
+import { type Running, startListening } from "../cli/ollie.ts";
 
 /** A hub that runs. It is killed at the end of the block. */
 export class HubProcess implements AsyncDisposable {
@@ -21,15 +21,8 @@ export class HubProcess implements AsyncDisposable {
    */
   static async start(...args: readonly string[]): Promise<HubProcess> {
     const listen = args.some((arg) => arg === "--listen" || arg === "-l") ? [] : ["--listen", "127.0.0.1:0"];
-    const running = new Running([...OLLIE, "hub", ...listen, ...args]);
-    const said = [];
-    for (let line; (line = await running.stderr.next()) !== undefined;) {
-      const [, url] = /^ollie hub: listening on (.*)$/.exec(line) ?? [];
-      if (url !== undefined) return new HubProcess(running, url);
-      said.push(line);
-    }
-    await running[Symbol.asyncDispose]();
-    throw new Error(`ollie hub ended before it listened: ${said.join("\n")}`);
+    const { running, address } = await startListening("hub", [...listen, ...args]);
+    return new HubProcess(running, address);
   }
 
   /** The port that it listens on. */

@@ -1,5 +1,5 @@
 /** `ollie hub` as a process, which can be killed and started again where it was. */
-import { OLLIE, Running } from "../cli/ollie.ts";
+import { type Running, startListening } from "../cli/ollie.ts";
 
 /** A hub that is running. */
 export interface RunningHub extends AsyncDisposable {
@@ -21,21 +21,14 @@ export async function startHub(
   bus = "mem:",
   { port = 0, args = [] }: { readonly port?: number; readonly args?: readonly string[] } = {},
 ): Promise<RunningHub> {
-  const running = new Running([...OLLIE, "hub", "--listen", `127.0.0.1:${port}`, ...args, bus]);
-  const said = [];
-  for (let line; (line = await running.stderr.next()) !== undefined;) {
-    const [, found] = /^ollie hub: listening on https?:\/\/127\.0\.0\.1:(\d+)$/.exec(line) ?? [];
-    if (found !== undefined) {
-      return {
-        running,
-        port: Number(found),
-        url: `ws://127.0.0.1:${found}/`,
-        [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
-      };
-    }
-    said.push(line);
-  }
-  throw new Error(`ollie hub ended before it listened: ${said.join("\n")}`);
+  const { running, address } = await startListening("hub", ["--listen", `127.0.0.1:${port}`, ...args, bus]);
+  const { port: found } = new URL(address);
+  return {
+    running,
+    port: Number(found),
+    url: `ws://127.0.0.1:${found}/`,
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
 }
 
 /** A hub that is killed and started again, on the same port and bus. */
