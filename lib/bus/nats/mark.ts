@@ -1,0 +1,79 @@
+/**
+ * What an event is known by on NATS.
+ *
+ * A publisher marks each message with a header, `Nats-Msg-Id: TIME-PUBLISHER`: by it a stream finds out that an event is sent once
+ * more, and it says when the event was published. Without a stream it is the event's id, too. In a stream that is
+ * `SEQUENCE-STREAM`, where the second part stands for the stream as it was made: in another one of the same name, or the same made
+ * anew, the sequence says nothing.
+ *
+ * What others publish without such a header has the time at which it came.
+ *
+ * @module
+ */
+import { BusError } from "../../bus.ts";
+import { formatTime } from "../../time.ts";
+
+/** The header. It is NATS' own, and of those that it has the one that every publisher is asked for. */
+export const MARK_HEADER = "Nats-Msg-Id";
+
+const MARK = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z)-./;
+const STREAM_ID = /^(\d{1,16})-([0-9a-z]{1,16})$/;
+
+/**
+ * The time that a message's header tells.
+ *
+ * @param mark what the header holds
+ * @returns `undefined` if somebody else has written it
+ */
+export function timeOfMark(mark: string | undefined): string | undefined {
+  return mark === undefined ? undefined : MARK.exec(mark)?.[1];
+}
+
+/**
+ * The id of an event in a stream.
+ *
+ * @param sequence the stream's own number for it
+ * @param stream what {@linkcode streamMark} makes of the stream
+ */
+export function idOf(sequence: number, stream: string): string {
+  return `${sequence}-${stream}`;
+}
+
+/**
+ * What stands for a stream in the ids of its events.
+ *
+ * @param created when it was made, as the server tells it
+ */
+export function streamMark(created: string): string {
+  return nanosecondsOf(created).toString(36);
+}
+
+/**
+ * Takes an id apart.
+ *
+ * @throws {BusError} if it is none
+ */
+export function parseId(id: string): { readonly sequence: number; readonly stream: string } {
+  const [, digits, stream] = STREAM_ID.exec(id) ?? [];
+  if (digits === undefined) {
+    throw new BusError(
+      `${JSON.stringify(id)} is not the id of an event in a stream: such an id looks like 42-dfxqz1h3k0w0`,
+    );
+  }
+  return { sequence: Number(digits), stream };
+}
+
+/**
+ * A moment as the server tells it, in the one form that all events have it in.
+ *
+ * @param text such as `2026-05-08T12:34:56.1234Z`
+ */
+export function normalTime(text: string): string {
+  return formatTime(nanosecondsOf(text));
+}
+
+function nanosecondsOf(text: string): bigint {
+  const [, second, fraction = "", zone] = /^([^.]+?)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/.exec(text) ?? [];
+  const milliseconds = Math.max(0, Date.parse(`${second}${zone}`) || 0);
+  return BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0").slice(0, 9) || 0);
+}
