@@ -20,6 +20,7 @@ export * from "./lib/bus.ts";
 export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
 export { NinepBus } from "./lib/bus/ninep.ts";
 export { HubBus, type HubBusOptions } from "./lib/bus/hub.ts";
+export type { NatsOptions } from "./lib/bus/nats/options.ts";
 export { MemoryBus, type MemoryBusOptions } from "./lib/bus/memory.ts";
 export { type AddConnectionOptions, Hub, type HubOptions, type HubStats } from "./lib/hub/hub.ts";
 export { BATCH_PROTOCOL } from "./lib/hub/protocol.ts";

@@ -5,6 +5,7 @@
  * @module
  */
 import { type Bus, BusError, type Publisher } from "./bus.ts";
+import type { NatsOptions } from "./bus/nats/options.ts";
 
 /**
  * Opens the bus at an address.
@@ -15,8 +16,10 @@ import { type Bus, BusError, type Publisher } from "./bus.ts";
  * | `mem:` | a new bus within this process |
  * | `unix:PATH`, `tcp:HOST:PORT` | the files of a 9P server, such as `ollie serve9p` |
  * | `ws://HOST:PORT`, `wss://HOST` | a hub, such as `ollie hub`; its token may stand before the host, as in `ws://:TOKEN@HOST` |
+ * | `nats://HOST:PORT/PREFIX`, `tls://…` | NATS: the subjects below a prefix; `USER:PASSWORD@` may stand before the host |
  *
  * @param address which bus
+ * @param options what the address of a NATS bus does not say
  * @throws {BusError} if the address is of no known kind
  *
  * @example
@@ -33,7 +36,7 @@ import { type Bus, BusError, type Publisher } from "./bus.ts";
  * }
  * ```
  */
-export async function openBus(address: string): Promise<Bus> {
+export async function openBus(address: string, options: NatsOptions = {}): Promise<Bus> {
   const { scheme, rest } = parseAddress(address);
   if (scheme === "mem") {
     const { MemoryBus } = await import("./bus/memory.ts");
@@ -48,6 +51,10 @@ export async function openBus(address: string): Promise<Bus> {
     const hub: typeof import("./bus/hub.ts") = await import(new URL("./bus/hub.ts", import.meta.url).href);
     return new hub.HubBus(address);
   }
+  if (scheme === "nats") {
+    const nats: typeof import("./bus/nats.ts") = await import(new URL("./bus/nats.ts", import.meta.url).href);
+    return new nats.NatsBus(address, options);
+  }
   const { DirectoryBus } = await import("./bus/directory.ts");
   return new DirectoryBus(rest);
 }
@@ -56,6 +63,7 @@ export async function openBus(address: string): Promise<Bus> {
  * Opens the bus at an address for somebody who only publishes: that may load less than the whole.
  *
  * @param address as for {@linkcode openBus}
+ * @param options likewise
  * @throws {BusError} if the address is of no known kind
  *
  * @example
@@ -66,15 +74,15 @@ export async function openBus(address: string): Promise<Bus> {
  * await publisher.publish("color", "red");
  * ```
  */
-export async function openPublisher(address: string): Promise<Publisher> {
+export async function openPublisher(address: string, options: NatsOptions = {}): Promise<Publisher> {
   const { scheme, rest } = parseAddress(address);
-  if (scheme !== "dir") return await openBus(address);
+  if (scheme !== "dir") return await openBus(address, options);
   const { DirectoryPublisher } = await import("./bus/directory/publish.ts");
   return new DirectoryPublisher(rest);
 }
 
 /** The kinds of buses. */
-export type BusScheme = "dir" | "mem" | "9p" | "ws";
+export type BusScheme = "dir" | "mem" | "9p" | "ws" | "nats";
 
 /**
  * What kind of bus an address is of, and what it says beyond that.
@@ -86,18 +94,29 @@ export function parseAddress(address: string): { scheme: BusScheme; rest: string
   // Plan 9 writes ! for :, and no directory should come about by that.
   if (/^(unix|tcp)[:!]/.test(address)) return { scheme: "9p", rest: address };
   if (/^wss?:/i.test(address)) return { scheme: "ws", rest: address };
+  if (/^(nats|tls):/i.test(address)) return { scheme: "nats", rest: address };
   const [, scheme = "dir", rest = address] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(address) ?? [];
   if (scheme === "dir") {
     if (rest === "") throw new BusError("the bus has no name: for the current directory, say .");
   } else if (scheme === "mem") {
     if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
   } else {
+    const shown = withoutLogin(address);
     throw new BusError(
       `${
-        JSON.stringify(address)
-      } is not a bus that this ollie knows: it knows directories, mem:, unix:, tcp:, ws: and wss: ` +
-        `(a directory that is called so is dir:${address})`,
+        JSON.stringify(shown)
+      } is not a bus that this ollie knows: it knows directories, mem:, unix:, tcp:, ws:, wss:, nats: ` +
+        `and tls: (a directory that is called so is dir:${shown})`,
     );
   }
   return { scheme, rest };
+}
+
+/**
+ * A text in which no address says who wants to come in there, so that it can be shown.
+ *
+ * @param text an address, or what may hold one
+ */
+export function withoutLogin(text: string): string {
+  return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s"']*@/gi, "$1");
 }

@@ -16,6 +16,7 @@ import { Feed, type FeedReader } from "./nats/feed.ts";
 import { Link } from "./nats/link.ts";
 import { LiveFeed } from "./nats/live.ts";
 import { parseId } from "./nats/mark.ts";
+import type { NatsOptions } from "./nats/options.ts";
 import { Outbox } from "./nats/outbox.ts";
 import { Stream } from "./nats/stream.ts";
 import { StreamSubscription } from "./nats/stream_subscription.ts";
@@ -28,18 +29,6 @@ const MAX_FEEDS = 16;
 const CLOSE_MS = 5000;
 
 const utf8 = new TextEncoder();
-
-/** How a {@linkcode NatsBus} may differ from the usual. */
-export interface NatsBusOptions {
-  /** What a credentials file holds: the text that `nsc generate creds` writes. */
-  readonly credentials?: string;
-  /** The JetStream stream that keeps the events. Without it, only what is published from now on can be had. */
-  readonly stream?: string;
-  /** Whether that stream is made if there is none: one that keeps all it gets, in files, until somebody says otherwise. */
-  readonly createStream?: boolean;
-  /** How many bytes may wait: of published events, for NATS; and, where there is no stream, for each subscriber. 16 MiB if not given. */
-  readonly maxQueueBytes?: number;
-}
 
 /** What there is once a bus is connected. */
 interface Connected {
@@ -60,7 +49,7 @@ interface Connected {
  */
 export class NatsBus implements Bus {
   readonly #address: NatsAddress;
-  readonly #options: NatsBusOptions;
+  readonly #options: NatsOptions;
   readonly #maxQueueBytes: number;
   readonly #subscriptions = new Set<StreamSubscription | QueuedSubscription>();
   readonly #feeds = new Set<Feed>();
@@ -73,10 +62,10 @@ export class NatsBus implements Bus {
    * Connects to nothing yet.
    *
    * @param address `nats://[USER:PASSWORD@]HOST[:PORT][,HOST…]/PREFIX`, or `tls://` for what is to be encrypted
-   * @param options how it differs from the usual
+   * @param options what the address does not say
    * @throws {BusError} if it is no such address
    */
-  constructor(address: string, options: NatsBusOptions = {}) {
+  constructor(address: string, options: NatsOptions = {}) {
     this.#address = parseNatsAddress(address);
     this.#options = options;
     this.#maxQueueBytes = options.maxQueueBytes ?? MAX_QUEUE_BYTES;

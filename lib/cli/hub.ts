@@ -14,6 +14,8 @@ import { reasonOf } from "../os_error.ts";
 import { stackOf } from "../thrown.ts";
 import { waitAtMost } from "../waiting.ts";
 import {
+  BUS_OPTIONS,
+  busOptions,
   checkOperands,
   type Command,
   CommandError,
@@ -51,6 +53,7 @@ const options = {
   "max-message": { value: "BYTES", help: "how long an event that is published may be\n(default: 1M)" },
   "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to\n(default: 10000)" },
   verbose: { short: "v", help: "print who comes and goes on standard error" },
+  ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
 
@@ -105,6 +108,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "10000", "--max-connections");
   const maxSubscriptions = parseCount(values["max-subscriptions"] ?? "10000", "--max-subscriptions");
   const visitors = new Visitors({ loopback, allowed: values["allow-origin"].map(parseOrigin) });
+  const said = await busOptions(values, scheme === "nats");
   keepPermissions("read", "write", "net");
   const tokens = values.tokens === undefined ? undefined : await readTokens(values.tokens);
   const tls = values.cert === undefined || values.key === undefined
@@ -112,7 +116,7 @@ export async function run(args: readonly string[]): Promise<number> {
     : { cert: await readText(values.cert, "--cert"), key: await readText(values.key, "--key") };
   const page = await Page.load();
 
-  await using carrier = await openBus(bus);
+  await using carrier = await openBus(bus, said);
   const say = (message: string) => complain("ollie hub", message);
   const hub = new Hub(carrier, {
     maxBuffer,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { NatsOptions } from "../bus/nats/options.ts";
 import { type BusScheme, openBus, parseAddress } from "../open.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { listenAt, type Listening } from "../ninep/listen.ts";
@@ -10,7 +11,17 @@ import { NinepServer, type NinepServerOptions } from "../ninep/server.ts";
 import { EventTree } from "../ninep/tree.ts";
 import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
-import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
+import {
+  BUS_OPTIONS,
+  busOptions,
+  checkOperands,
+  type Command,
+  HELP_OPTION,
+  parseArgs,
+  parseCount,
+  printHelp,
+  UsageError,
+} from "./args.ts";
 import { complain } from "./failure.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 import { parseServerAddress } from "./server_address.ts";
@@ -28,6 +39,7 @@ const options = {
   "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
   "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
   debug: { help: "print each message on standard error" },
+  ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
 
@@ -76,13 +88,15 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
   const trace = values.debug ? await traceOnStandardError() : undefined;
+  const said = await busOptions(values, scheme === "nats");
   keepPermissions("read", "write", "net");
-  return await serve({ bus, scheme, addresses, mode, maxConnections, maxFids, trace });
+  return await serve({ bus, said, scheme, addresses, mode, maxConnections, maxFids, trace });
 }
 
 /** What was asked for. */
 interface Serving {
   readonly bus: string;
+  readonly said: NatsOptions;
   readonly scheme: BusScheme;
   readonly addresses: readonly NinepAddress[];
   readonly mode: number;
@@ -93,7 +107,7 @@ interface Serving {
 
 async function serve(serving: Serving): Promise<number> {
   const { scheme, addresses, mode, maxConnections, maxFids, trace } = serving;
-  await using bus = await openBus(serving.bus);
+  await using bus = await openBus(serving.bus, serving.said);
   const tree = new EventTree(bus, {
     stats: () => ({ connections: server.connections, fids: server.fids }),
   });

@@ -9,6 +9,8 @@ import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
 import { openBus, parseAddress } from "../open.ts";
 import {
+  BUS_OPTIONS,
+  busOptions,
   checkOperands,
   type Command,
   HELP_OPTION,
@@ -52,6 +54,7 @@ const options = {
   },
   null: { short: "0", help: "end each event with a NUL character" },
   verbose: { short: "v", help: "print each event's id on standard error" },
+  ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
 
@@ -61,8 +64,8 @@ const command: Command = {
   description: `Print the first event, or with --monitor every event, past and to come.
 
 BUS is a directory, which is made if it is missing (default: .), or the address
-of a 9P server, unix:PATH or tcp:HOST:PORT, or of a hub, ws://HOST:PORT. There,
-only what is published from now on is printed unless you ask for more. A FILTER
+of a 9P server, unix:PATH or tcp:HOST:PORT, of a hub, ws://HOST:PORT, or at
+NATS, nats://HOST:PORT/PREFIX. There, only what is published from now on is printed unless you ask for more. A FILTER
 is a topic in which a segment may be * (any one segment) or name:* (any id), and
 the last may be > (one segment or more). A DURATION is such as 500ms, 5s, 2m or
 1h.
@@ -113,7 +116,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const window = parseDuration(values.window ?? "5s", "--window");
   const { scheme } = parseAddress(address);
   // What carries the bus is loaded while that is still allowed.
-  const bus = await openBus(address);
+  const bus = await openBus(address, await busOptions(values, scheme === "nats"));
   keepPermissions(...permissionsOf(scheme), ...values.cursor === undefined ? [] : ["read", "write"] as const);
 
   const cursor = values.cursor === undefined ? undefined : await openCursor(values.cursor, window);
