@@ -101,7 +101,7 @@ export function parseAddress(address: string): { scheme: BusScheme; rest: string
   } else if (scheme === "mem") {
     if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
   } else {
-    const shown = withoutLogin(address);
+    const shown = address.replace(/\/\/.*@/s, "//");
     throw new BusError(
       `${
         JSON.stringify(shown)
@@ -118,5 +118,5 @@ export function parseAddress(address: string): { scheme: BusScheme; rest: string
  * @param text an address, or what may hold one
  */
 export function withoutLogin(text: string): string {
-  return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s"']*@/gi, "$1");
+  return text.replace(/([a-z][a-z0-9+.-]*:\/\/)\S*@/gi, "$1");
 }

@@ -102,6 +102,6 @@ function decoded(text: string): string {
 }
 
 function notAnAddress(address: string, reason: string): BusError {
-  const shown = JSON.stringify(address.replace(/\/\/.*@/s, "//"));
+  const shown = JSON.stringify(address.replace(/^([a-z]*:)?(\/\/)?.*@/is, "$1$2"));
   return new BusError(`${shown} is not the address of a NATS bus: ${reason}; it would be nats://HOST:PORT/PREFIX`);
 }

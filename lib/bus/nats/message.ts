@@ -41,8 +41,8 @@ export function readMessage(stream: Stream, message: Msg): StreamMessage | undef
       id: idOf(sequence, stream.mark),
       time: timeOfMark(message.headers?.get(MARK_HEADER)) ?? formatTime(BigInt(words[at + 2])),
       topic: topicOf(stream.prefix, message.subject),
-      // What it is a part of is larger by far, and others may still have it in use.
-      payload: message.data.slice(),
+      // A copy: what it is a part of is larger by far.
+      payload: new Uint8Array(message.data),
     },
   };
 }
@@ -61,6 +61,6 @@ export function readLiveMessage(prefix: string, message: Msg, clock: Clock): Bus
     id: time === undefined || mark === undefined ? `${came}-unmarked` : mark,
     time: came,
     topic: topicOf(prefix, message.subject),
-    payload: message.data.slice(),
+    payload: new Uint8Array(message.data),
   };
 }

@@ -151,7 +151,7 @@ export class StreamSubscription extends PulledSubscription implements FeedReader
   async #returnTo(id: string, stream: Stream, feed: Feed): Promise<boolean> {
     const { sequence, stream: mark } = parseId(id);
     this.#after = sequence;
-    if (mark === stream.mark && sequence >= feed.recent.base) return false;
+    if (mark === stream.mark && sequence >= feed.recent.base && sequence <= feed.place.sequence) return false;
     const { last } = await stream.info();
     if (mark === stream.mark && sequence <= last) return true;
     this.#after = mark === stream.mark ? last : 0;
@@ -209,7 +209,7 @@ function bytesOf(arrival: BusEvent | UnreadableEventError): number {
 }
 
 function newest(place: FeedPlace, published: FeedPlace | undefined): FeedPlace {
-  return published !== undefined && published.sequence > place.sequence ? published : place;
+  return published !== undefined && published.sequence >= place.sequence ? published : place;
 }
 
 function positionAt({ sequence, time }: FeedPlace, stream: Stream): Position {
