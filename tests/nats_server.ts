@@ -63,9 +63,16 @@ export class NatsServer implements AsyncDisposable {
     await until("nats-server", () => answers(this.port));
   }
 
-  /** Lets it go on, or keeps it from doing so. */
-  signal(signal: "SIGSTOP" | "SIGCONT"): void {
-    this.#child.kill(signal);
+  /** Keeps it from doing anything, until it is told to {@linkcode goOn}. */
+  async stop(): Promise<void> {
+    this.#child.kill("SIGSTOP");
+    const status = `/proc/${this.#child.pid}/stat`;
+    await until("the stop", () => /\) T /.test(Deno.readTextFileSync(status)));
+  }
+
+  /** Lets it go on. */
+  goOn(): void {
+    this.#child.kill("SIGCONT");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

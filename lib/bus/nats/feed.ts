@@ -12,19 +12,17 @@ import type { Msg, Subscription } from "./library.ts";
 import { type LinkUser, reasonOf } from "./link.ts";
 import { readMessage } from "./message.ts";
 import { RecentEvents } from "./recent.ts";
-import { isMissing, type Stream, type StreamState } from "./stream.ts";
+import type { Stream, StreamState } from "./stream.ts";
 
 /** How often the server says that it is there, when there is nothing else to say, in milliseconds. */
-const HEARTBEAT_MS = 5000;
-/** How long to wait before a consumer is made again after that has failed, in milliseconds. */
-const RETRY_MS = 250;
+const HEARTBEAT_MS = 2000;
 
 /** Who reads a feed. */
 export interface FeedReader {
   /** There is something for it at a position of what is recent. */
   arrived(position: number): void;
   /** There will be no more. */
-  fail(error: BusError): void;
+  fail(error: unknown): void;
 }
 
 /** The newest place that a feed has reached. */
@@ -96,21 +94,17 @@ export class Feed implements LinkUser {
 
   async #start(): Promise<void> {
     this.#stream.link.add(this);
+    const run = this.#run;
     try {
-      const { last, lastTime } = await this.#stream.info();
-      this.#place = { sequence: last, time: lastTime };
-      this.recent = new RecentEvents(last);
-      await this.#consume();
+      await this.#stream.insist(async () => {
+        const { last, lastTime } = await this.#stream.info();
+        this.#place = { sequence: last, time: lastTime };
+        this.recent = new RecentEvents(last);
+        await this.#consume(run);
+      }, () => !this.#ended);
     } catch (error) {
-      const { link, name } = this.#stream;
-      const failed = new BusError(
-        `cannot read the stream ${JSON.stringify(name)} at ${link.shown}: ${reasonOf(error)}`,
-        {
-          cause: error,
-        },
-      );
-      this.#fail(failed);
-      throw failed;
+      this.#fail(error);
+      throw error;
     }
     this.#timer = setInterval(() => {
       if (!this.#heard && this.#stream.link.isUp) this.#resume();
@@ -119,34 +113,32 @@ export class Feed implements LinkUser {
     if (this.#ended) clearInterval(this.#timer);
   }
 
-  /** Goes on where it was, with another consumer, for as many attempts as it takes. */
+  /** Goes on where it was, with another consumer, as soon as the server gives one. */
   async #resume(): Promise<void> {
     this.#stop();
     const run = this.#run;
-    while (run === this.#run && !this.#ended) {
-      try {
+    try {
+      await this.#stream.insist(async () => {
         const before = this.#stream.mark;
         const state = await this.#stream.info();
         if (run !== this.#run) return;
-        if (before !== this.#stream.mark || state.last < this.#place.sequence) return this.#fail(this.#replaced());
+        if (before !== this.#stream.mark || state.last < this.#place.sequence) throw this.#replaced();
         this.#check(state, this.#place.sequence, Infinity);
-        return await this.#consume();
-      } catch (error) {
-        if (isMissing(error)) return this.#fail(this.#replaced());
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
+        await this.#consume(run);
+      }, () => run === this.#run);
+    } catch (error) {
+      if (run === this.#run) this.#fail(error);
     }
   }
 
-  async #consume(): Promise<void> {
+  async #consume(run: number): Promise<void> {
+    this.#removeConsumer();
     const stream = this.#stream;
-    const run = ++this.#run;
     const name = `ollie-${crypto.randomUUID()}`;
-    const { connection } = stream.link;
-    const inbox = connection.subscribe(`_INBOX.${name}`, {
+    const inbox = stream.link.connection.subscribe(`_INBOX.${name}`, {
       callback: (error, message) => {
         if (error !== null) this.#fail(new BusError(`${stream.link.shown} gives no events: ${reasonOf(error)}`));
-        else if (run === this.#run) this.#receive(message);
+        else if (run === this.#run && name === this.#consumer?.name) this.#receive(message);
       },
     });
     this.#consumer = { name, inbox };
@@ -163,9 +155,13 @@ export class Feed implements LinkUser {
     });
   }
 
-  /** Gives up the consumer. */
+  /** Gives up the consumer, and whatever is being done to get another one. */
   #stop(): void {
     this.#run++;
+    this.#removeConsumer();
+  }
+
+  #removeConsumer(): void {
     const consumer = this.#consumer;
     this.#consumer = undefined;
     if (consumer === undefined) return;
@@ -229,13 +225,11 @@ export class Feed implements LinkUser {
   #replaced(): BusError {
     const { link, name } = this.#stream;
     return new BusError(
-      `the stream ${
-        JSON.stringify(name)
-      } at ${link.shown} has been removed or made anew, and events may have been missed`,
+      `the stream ${JSON.stringify(name)} at ${link.shown} has been made anew, and events may have been missed`,
     );
   }
 
-  #fail(error: BusError): void {
+  #fail(error: unknown): void {
     for (const reader of this.audience) reader.fail(error);
     this.#end();
   }

@@ -20,6 +20,7 @@ const GROWTH = 4;
  * @param filters which events count
  * @param matches whether a topic is one of theirs
  * @param count how many events are wanted, at least 1
+ * @param isWanted whether to go on when the server is away
  * @returns the sequence to begin after
  */
 export async function placeOfLast(
@@ -27,8 +28,9 @@ export async function placeOfLast(
   filters: readonly string[],
   matches: (topic: string) => boolean,
   count: number,
+  isWanted: () => boolean,
 ): Promise<number> {
-  const { first, last } = await stream.info();
+  const { first, last } = await stream.insist(() => stream.info(), isWanted);
   const subjects = stream.subjectsOf(filters);
   for (let look = Math.max(FIRST_LOOK, count);; look *= GROWTH) {
     const after = Math.max(first - 1, last - look);

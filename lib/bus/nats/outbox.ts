@@ -22,6 +22,9 @@ const WAITING_BYTES = 256;
 /** About what a header is long. */
 const HEADER_BYTES = 100;
 
+/** JetStream's own error for a cluster that has yet to agree on who leads. */
+const NOT_AVAILABLE = 10_008;
+
 /** An event that waits. */
 interface Waiting {
   readonly subject: string;
@@ -41,7 +44,7 @@ interface Waiting {
 interface Answer {
   readonly seq?: number;
   readonly duplicate?: boolean;
-  readonly error?: { readonly code: number; readonly description: string };
+  readonly error?: { readonly err_code?: number; readonly description?: string };
 }
 
 /** Publishes, and waits until that is known to have been done. */
@@ -189,9 +192,9 @@ export class Outbox {
     if (waiting === undefined) return;
     const { seq, duplicate = false, error } = answerIn(message);
     // Nobody listens there: the server has just been started, or the stream has no leader. It is sent again soon.
-    if (message.headers?.code === 503 || error?.code === 503) {
+    if (message.headers?.code === 503 || error?.err_code === NOT_AVAILABLE) {
       waiting.sent = undefined;
-    } else if (typeof seq !== "number") {
+    } else if (error !== undefined || typeof seq !== "number") {
       const reason = error?.description ?? "its answer is not that of a stream";
       this.#settle(token, waiting, new BusError(`${this.#link.shown} did not take the event: ${reason}`));
     } else if (!duplicate && seq <= (this.#last?.sequence ?? 0)) {

@@ -9,15 +9,13 @@ import { removed } from "./gap.ts";
 import type { Msg } from "./library.ts";
 import { type LinkUser, reasonOf } from "./link.ts";
 import { readMessage, type StreamMessage } from "./message.ts";
-import { isMissing, type Stream } from "./stream.ts";
+import type { Stream } from "./stream.ts";
 
 /** How many events a batch has at most, and how many bytes unless a single one has more. */
 const BATCH = 500;
 const BATCH_BYTES = 1024 * 1024;
 /** How long the server may take for the next event of a batch, in milliseconds. */
 const STALL_MS = 5000;
-/** How long to wait before it is asked again after that has failed, in milliseconds. */
-const RETRY_MS = 250;
 
 /** A part of the past. */
 export interface Batch {
@@ -82,25 +80,19 @@ export class Past {
    * @throws {BusError} if the stream is gone, or this is closed
    */
   async read(): Promise<Batch> {
-    for (;;) {
-      if (this.#closed) throw new BusError("the reading of the past was given up");
+    return await this.#insist(async () => {
       try {
-        return await this.#stream.inTurn(() => this.#readBatch());
+        return await this.#readBatch();
       } catch (error) {
         this.#consumer = undefined;
-        const { link, name } = this.#stream;
-        if (isMissing(error)) {
-          throw new BusError(`the stream ${JSON.stringify(name)} at ${link.shown} has been removed`, { cause: error });
-        }
-        if (error instanceof BusError) throw error;
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        throw error;
       }
-    }
+    });
   }
 
   /** How many events there are to come, including those that only look as if they were wanted. */
   async pending(): Promise<number> {
-    return (this.#consumer ??= await this.#stream.inTurn(() => this.#consume())).pending;
+    return (this.#consumer ??= await this.#insist(() => this.#consume())).pending;
   }
 
   /** Gives it up. */
@@ -108,6 +100,10 @@ export class Past {
     this.#closed = true;
     if (this.#consumer !== undefined && this.#stream.link.isUp) this.#stream.removeConsumer(this.#consumer.name);
     this.#consumer = undefined;
+  }
+
+  #insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    return this.#stream.insist(() => this.#stream.inTurn(ask), () => !this.#closed);
   }
 
   async #readBatch(): Promise<Batch> {
@@ -157,7 +153,9 @@ export class Past {
     const { promise, resolve, reject } = Promise.withResolvers<StreamMessage[]>();
     const messages: StreamMessage[] = [];
     const subject = `${manager.getOptions().apiPrefix}.CONSUMER.MSG.NEXT.${name}.${consumer.name}`;
+    let asked = BATCH;
     const ask = (batch: number, limit: object) => {
+      asked = batch;
       const request = JSON.stringify({ batch, no_wait: true, ...limit });
       link.connection.publish(subject, request, { reply: inbox.getSubject() });
     };
@@ -173,7 +171,7 @@ export class Past {
       }
       if (read.delivered !== ++consumer.delivered) return reject(new Error("an event has not come"));
       messages.push(read);
-      if (messages.length === BATCH || read.pending === 0) resolve(messages);
+      if (messages.length === asked || read.pending === 0) resolve(messages);
     };
     const late = () => messages.length > 0 ? resolve(messages) : reject(new Error("the server does not answer"));
     let timer = setTimeout(late, STALL_MS);

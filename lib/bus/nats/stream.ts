@@ -8,6 +8,7 @@ import {
   AckPolicy,
   type ConsumerConfig,
   DeliverPolicy,
+  errors,
   JetStreamApiError,
   type JetStreamManager,
   jetstreamManager,
@@ -45,8 +46,11 @@ const MAX_READS = 32;
 const NANOSECONDS_A_SECOND = 1e9;
 /** How long a consumer outlives the last who asked it for something, in seconds. */
 const CONSUMER_SECONDS = 30;
-/** JetStream's own error for a stream that is not there. */
+/** How long to wait before the server is asked again, in milliseconds. */
+const RETRY_MS = 250;
+/** JetStream's own errors for a stream and for a consumer that is not there. */
 const STREAM_NOT_FOUND = 10_059;
+const CONSUMER_NOT_FOUND = 10_014;
 
 /** A stream. */
 export class Stream {
@@ -148,6 +152,29 @@ export class Stream {
     this.manager.consumers.delete(this.name, name).catch(() => {});
   }
 
+  /**
+   * Asks the server for something, again if need be: it may be away, or not ready yet.
+   *
+   * @param ask what is done
+   * @param isWanted whether to ask again
+   * @throws {BusError} if the server says that it cannot be, or it is wanted no more
+   */
+  async insist<Answer>(ask: () => Promise<Answer>, isWanted: () => boolean): Promise<Answer> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (error instanceof BusError) throw error;
+        const where = `the stream ${JSON.stringify(this.name)} at ${this.link.shown}`;
+        if (isMissing(error)) throw new BusError(`${where} has been removed`, { cause: error });
+        if (isFinal(error) || !isWanted()) {
+          throw new BusError(`cannot read ${where}: ${jetStreamReason(error)}`, { cause: error });
+        }
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
   /** Does something that asks the server for a lot, when not too many others do. */
   async inTurn<Result>(read: () => Promise<Result>): Promise<Result> {
     if (this.#reads >= MAX_READS) await new Promise<void>((resolve) => this.#readers.push(resolve));
@@ -195,8 +222,13 @@ export class Stream {
   }
 }
 
-/** Whether the server says that there is no such stream. */
-export function isMissing(error: unknown): boolean {
+/** Whether to ask again would bring the same. */
+function isFinal(error: unknown): boolean {
+  if (error instanceof errors.PermissionViolationError || error instanceof errors.ClosedConnectionError) return true;
+  return error instanceof JetStreamApiError && error.status < 500 && error.code !== CONSUMER_NOT_FOUND;
+}
+
+function isMissing(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === STREAM_NOT_FOUND;
 }
 

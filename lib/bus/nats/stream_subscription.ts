@@ -77,7 +77,7 @@ export class StreamSubscription extends PulledSubscription implements FeedReader
       if (typeof from === "object" && "last" in from) {
         this.#after = from.last === 0
           ? feed.place.sequence
-          : await placeOfLast(source.stream, this.#filters, this.#matches, from.last);
+          : await placeOfLast(source.stream, this.#filters, this.#matches, from.last, () => !this.#hasEnded);
       } else if (typeof from === "object") {
         tellsRemoved = await this.#returnTo(from.after, source.stream, feed);
       }
@@ -152,7 +152,7 @@ export class StreamSubscription extends PulledSubscription implements FeedReader
     const { sequence, stream: mark } = parseId(id);
     this.#after = sequence;
     if (mark === stream.mark && sequence >= feed.recent.base && sequence <= feed.place.sequence) return false;
-    const { last } = await stream.info();
+    const { last } = await stream.insist(() => stream.info(), () => !this.#hasEnded);
     if (mark === stream.mark && sequence <= last) return true;
     this.#after = mark === stream.mark ? last : 0;
     this.#push(replaced(stream, id));
