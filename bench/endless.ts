@@ -25,6 +25,6 @@ const event: File = {
 };
 const root = { stat: stat("/", QTDIR, (DMDIR | 0o555) >>> 0), entries: new Map([["event", event]]) };
 const server = new NinepServer(root, { log: console.error });
-const listening = await listenAt({ transport: "unix", path: Deno.args[0] }, 0o600);
+const listening = listenAt({ transport: "unix", path: Deno.args[0] });
 console.log("listening");
 for (let connection; (connection = await listening.accept()) !== undefined;) server.serve(connection);

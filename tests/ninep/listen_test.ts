@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { BusError } from "../../mod.ts";
 import { connectTo, formatNinepAddress, parseNinepAddress } from "../../lib/ninep/address.ts";
 import { listenAt } from "../../lib/ninep/listen.ts";
-import { exists, temporaryDirectory } from "../temporary.ts";
+import { SocketPlace } from "../../lib/ninep/socket_place.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 Deno.test("an address is read as it is written", () => {
   for (const address of ["unix:/run/ollie", "unix:s", "tcp:127.0.0.1:5640", "tcp:[::1]:5640", "tcp:example.org:1"]) {
@@ -28,22 +29,30 @@ for (const before of ["there is nothing", "a server has left its socket behind"]
         Deno.linkSync(`${path}1`, path);
         listener.close();
       }
-      const all = await Promise.allSettled(
-        Array.from({ length: 4 }, () => listenAt({ transport: "unix", path }, 0o600)),
-      );
-      const listening = all.flatMap((outcome) => outcome.status === "fulfilled" ? [outcome.value] : []);
-      assert.equal(listening.length, 1);
+      const begin = async () => {
+        const place = await SocketPlace.prepare(path, 0o600);
+        const listening = listenAt({ transport: "unix", path: place.path });
+        try {
+          place.put();
+          return { place, listening };
+        } catch (error) {
+          listening[Symbol.dispose]();
+          throw error;
+        }
+      };
+      const all = await Promise.allSettled(Array.from({ length: 4 }, begin));
+      const begun = all.flatMap((outcome) => outcome.status === "fulfilled" ? [outcome.value] : []);
+      assert.equal(begun.length, 1);
       for (const outcome of all) {
         if (outcome.status === "rejected") assert.match(String(outcome.reason), /another server does/);
       }
-      const [accepted, connected] = await Promise.all([
-        listening[0].accept(),
-        connectTo({ transport: "unix", path }),
-      ]);
+      const [{ place, listening }] = begun;
+      const [accepted, connected] = await Promise.all([listening.accept(), connectTo({ transport: "unix", path })]);
       accepted?.close();
       connected.close();
-      listening[0][Symbol.dispose]();
-      assert(!exists(path));
+      listening[Symbol.dispose]();
+      place[Symbol.dispose]();
+      assert.deepEqual([...Deno.readDirSync(directory.path)], []);
     }
   });
 }

@@ -55,7 +55,7 @@ export async function serve(
   const tree: EventTree = new EventTree(bus, { stats: () => ({ connections: server.connections, fids: server.fids }) });
   const server: NinepServer = new NinepServer(tree.root, { log: (line) => log.push(line), ...options });
   const path = `${directory.path}/s`;
-  const listening = await listenAt({ transport: "unix", path }, 0o600);
+  const listening = listenAt({ transport: "unix", path });
   const accepting = (async () => {
     for (let connection; (connection = await listening.accept()) !== undefined;) server.serve(connection);
   })();
