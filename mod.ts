@@ -15,7 +15,7 @@
  *
  * @module
  */
-export { openBus, openPublisher } from "./lib/open.ts";
+export { openBus } from "./lib/open.ts";
 export * from "./lib/bus.ts";
 export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
 export { NinepBus } from "./lib/bus/ninep.ts";

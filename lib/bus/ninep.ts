@@ -263,22 +263,20 @@ class NinepSubscription extends PulledSubscription {
 
   /** Opens the file, asks for the events, and reads them until the subscription is over. */
   async follow(): Promise<void> {
-    const { open, asBusError } = this.#options;
+    const { open, asBusError, reads } = this.#options;
+    let opened: RemoteFile | undefined;
     try {
-      await using file = await open();
-      try {
-        await this.#begin(file);
-        const reads = Array.from({ length: this.#options.reads }, () => this.#readAll(file));
-        // When the file is closed, the reads that wait end, with an error that says nothing new.
-        for (const reading of reads) reading.catch(() => {});
-        await Promise.race([Promise.all(reads), this.#ended.promise]);
-      } catch (error) {
-        // Told before the file is closed: the server may take its time for that.
-        this.fail(asBusError(error));
-      }
+      const file = opened = await open();
+      await this.#begin(file);
+      const reading = Array.from({ length: reads }, () => this.#readAll(file));
+      // When the file is closed, the reads that wait end, with an error that says nothing new.
+      for (const read of reading) read.catch(() => {});
+      await Promise.race([Promise.all(reading), this.#ended.promise]);
     } catch (error) {
+      // Told before the file is closed: the server may take its time for that.
       this.fail(asBusError(error));
     }
+    await opened?.[Symbol.asyncDispose]();
   }
 
   async #begin(file: RemoteFile): Promise<void> {

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { openBus, parseAddress } from "../open.ts";
+import { parseAddress } from "../address.ts";
+import { openBus } from "../open.ts";
 import { Hub } from "../hub/hub.ts";
 import { Page } from "../hub/page.ts";
 import { HubServer } from "../hub/server.ts";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type BusScheme, openBus, parseAddress } from "../open.ts";
+import { type BusScheme, parseAddress } from "../address.ts";
+import { openBus } from "../open.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { listenAt, type Listening } from "../ninep/listen.ts";
 import { NinepServer, type NinepServerOptions } from "../ninep/server.ts";
