@@ -15,6 +15,7 @@ export class ScriptedBus implements Bus {
   readonly asked: (SubscribeOptions["from"])[] = [];
   /** How many events have been taken. */
   taken = 0;
+  /** What becomes of an event. */
   readonly publish: (topic: string, payload: Uint8Array | string) => Promise<Published>;
   readonly #scripts: (readonly (BusEvent | Error)[])[];
 
