@@ -1,6 +1,6 @@
 /**
- * The client of a hub by itself, for browsers, and for whoever needs nothing else: {@linkcode Spoke}. It loads no more than a browser
- * can, and runs in Node, Bun and Deno as well. All that is here is in the package's main module, too.
+ * The client of a hub by itself, for browsers, and for whoever needs nothing else: {@linkcode Spoke}. It needs nothing but what
+ * browsers have, so it runs in Node (22 and later), Bun and Deno as well. All that is here is in the main module, too.
  *
  * ```ts ignore
  * import { Spoke } from "@ollie/ollie/spoke";

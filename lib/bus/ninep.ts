@@ -43,6 +43,23 @@ const utf8 = new TextEncoder();
  *
  * A subscription is as good as that of the bus which is served: over a directory it can begin in the past, and a slow
  * subscriber loses nothing. When the connection ends, so do the subscriptions, with an error.
+ *
+ * @example
+ * ```ts
+ * import { MemoryBus, NinepBus, serve9p } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
+ *
+ * // What `ollie serve9p` does.
+ * await using memory = new MemoryBus();
+ * await using serving = await serve9p(memory, "tcp:127.0.0.1:0");
+ *
+ * await using bus = new NinepBus(serving.addresses[0]);
+ * await using colors = bus.subscribe("color");
+ * await colors.ready;
+ * const { id } = await bus.publish("color", "red");
+ * const { value } = await colors.next();
+ * assert.equal(value?.id, id);
+ * ```
  */
 export class NinepBus implements Bus {
   readonly #address: string;

@@ -38,6 +38,15 @@ export interface SpokeEventInit<Detail> extends CustomEventInit<Detail> {
  * value; bytes that are no text are `null` there.
  *
  * @typeParam Detail what the payload is
+ *
+ * @example
+ * ```ts
+ * import type { SpokeEvent } from "@ollie/ollie/spoke";
+ *
+ * function show({ topic, time, detail }: SpokeEvent<{ text: string }>): void {
+ *   console.log(`${time} ${topic}: ${detail.text}`);
+ * }
+ * ```
  */
 export class SpokeEvent<Detail = unknown> extends CustomEvent<Detail> {
   /** Its topic. */
