@@ -13,10 +13,15 @@ interface Declaration {
   };
 }
 
-/** What a module exports. Deno before 2.9 tells of it in a list, later ones by module and symbol. */
-function exportsOf(module: string): Declaration[] {
+/** What `deno doc` tells of a module, as JSON. */
+function documentationOf(module: string): string {
   const { stdout } = new Deno.Command(Deno.execPath(), { args: ["doc", "--json", module], cwd: ROOT }).outputSync();
-  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
+  return new TextDecoder().decode(stdout);
+}
+
+/** What a module exports. Deno before 2.9 tells of it in a list, later ones by module and symbol. */
+function exportsIn(documentation: string): Declaration[] {
+  const { nodes } = JSON.parse(documentation);
   if (Array.isArray(nodes)) return nodes;
   const [{ symbols }]: { symbols: { name: string; declarations: Omit<Declaration, "name">[] }[] }[] = Object.values(
     nodes,
@@ -26,7 +31,7 @@ function exportsOf(module: string): Declaration[] {
 
 for (const module of ["mod.ts", "spoke.ts"]) {
   Deno.test(`every function and class of ${module} but the errors has an example that runs`, () => {
-    const all = exportsOf(module).filter(({ kind, name }) =>
+    const all = exportsIn(documentationOf(module)).filter(({ kind, name }) =>
       kind === "function" || (kind === "class" && !name.endsWith("Error"))
     );
     assert(all.length > 1);
@@ -34,5 +39,13 @@ for (const module of ["mod.ts", "spoke.ts"]) {
       !jsDoc?.tags?.some(({ kind, doc }) => kind === "example" && /^```ts$/m.test(doc ?? ""))
     );
     assert.deepEqual(without.map(({ name }) => name), []);
+  });
+
+  Deno.test(`what the documentation of ${module} links to is there`, () => {
+    const documentation = documentationOf(module);
+    const names = new Set(exportsIn(documentation).map(({ name }) => name));
+    const links = Array.from(documentation.matchAll(/\{@link(?:code)? ([^}]+)\}/g), ([, target]) => target);
+    assert(links.length > 0);
+    assert.deepEqual(links.filter((target) => !names.has(target.split(".")[0])), []);
   });
 }
