@@ -3,8 +3,8 @@
  *
  * @module
  */
+import { parseAddress } from "../address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
-import { parseAddress } from "../open.ts";
 
 /** What there is to reach. Nothing else is. */
 export interface Reach {

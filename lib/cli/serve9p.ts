@@ -3,10 +3,10 @@
  *
  * @module
  */
+import { parseAddress } from "../address.ts";
 import { isLoopback } from "../loopback.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { SocketPlace } from "../ninep/socket_place.ts";
-import { parseAddress } from "../open.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";

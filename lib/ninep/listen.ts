@@ -6,6 +6,7 @@
 import { BusError } from "../bus.ts";
 import { reasonOf } from "../os_error.ts";
 import { formatNinepAddress, type NinepAddress } from "./address.ts";
+import { SocketPlace } from "./socket_place.ts";
 
 /** Connections come here. Disposing of it takes no more of them. */
 export interface Listening extends Disposable {
@@ -16,12 +17,34 @@ export interface Listening extends Disposable {
 }
 
 /**
- * Begins to listen.
+ * Begins to listen; a socket in the file system is there once those can connect whom its mode lets, and is removed in the end.
  *
  * @param address where
- * @throws {BusError} if it cannot be; the `cause` is what the system said
+ * @param mode who may use a socket in the file system, as `chmod` has it
+ * @throws {BusError} if somebody listens there already, or if it cannot be
  */
-export function listenAt(address: NinepAddress): Listening {
+export async function listenAt(address: NinepAddress, mode: number): Promise<Listening> {
+  if (address.transport === "tcp") return listen(address);
+  const place = await SocketPlace.prepare(address.path, mode);
+  const all = new DisposableStack();
+  try {
+    all.use(place);
+    const listening = all.use(listen({ transport: "unix", path: place.path }));
+    place.put();
+    return { address, accept: listening.accept, [Symbol.dispose]: () => all.dispose() };
+  } catch (error) {
+    all.dispose();
+    throw error;
+  }
+}
+
+/**
+ * Begins to listen, for whoever has made sure that a socket in the file system can be where it is to be.
+ *
+ * @param address where
+ * @throws {BusError} if it cannot be
+ */
+export function listen(address: NinepAddress): Listening {
   try {
     return address.transport === "unix" ? listenAtPath(address.path) : listenAtPort(address);
   } catch (error) {

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { BusError } from "../../mod.ts";
 import { connectTo, formatNinepAddress, parseNinepAddress } from "../../lib/ninep/address.ts";
 import { listenAt } from "../../lib/ninep/listen.ts";
-import { SocketPlace } from "../../lib/ninep/socket_place.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 Deno.test("an address is read as it is written", () => {
@@ -29,29 +28,21 @@ for (const before of ["there is nothing", "a server has left its socket behind"]
         Deno.linkSync(`${path}1`, path);
         listener.close();
       }
-      const begin = async () => {
-        const place = await SocketPlace.prepare(path, 0o600);
-        const listening = listenAt({ transport: "unix", path: place.path });
-        try {
-          place.put();
-          return { place, listening };
-        } catch (error) {
-          listening[Symbol.dispose]();
-          throw error;
-        }
-      };
-      const all = await Promise.allSettled(Array.from({ length: 4 }, begin));
-      const begun = all.flatMap((outcome) => outcome.status === "fulfilled" ? [outcome.value] : []);
-      assert.equal(begun.length, 1);
+      const all = await Promise.allSettled(
+        Array.from({ length: 4 }, () => listenAt({ transport: "unix", path }, 0o600)),
+      );
+      const listening = all.flatMap((outcome) => outcome.status === "fulfilled" ? [outcome.value] : []);
+      assert.equal(listening.length, 1);
       for (const outcome of all) {
         if (outcome.status === "rejected") assert.match(String(outcome.reason), /another server does/);
       }
-      const [{ place, listening }] = begun;
-      const [accepted, connected] = await Promise.all([listening.accept(), connectTo({ transport: "unix", path })]);
+      const [accepted, connected] = await Promise.all([
+        listening[0].accept(),
+        connectTo({ transport: "unix", path }),
+      ]);
       accepted?.close();
       connected.close();
-      listening[Symbol.dispose]();
-      place[Symbol.dispose]();
+      listening[0][Symbol.dispose]();
       assert.deepEqual([...Deno.readDirSync(directory.path)], []);
     }
   });
