@@ -70,12 +70,13 @@ Deno.test({
     for (const file of ["LICENSE", "README.md"]) {
       assert.equal(Deno.readTextFileSync(`${unpacked}/${file}`), Deno.readTextFileSync(new URL(file, ROOT)));
     }
-    const ollie = `${unpacked}/${target.executable}`;
-    const env = { TMPDIR: directory.path };
-    assert.equal((await run(ollie, ["--version"], { env })).stdout, `ollie ${project.version}\n`);
-    const bus = `${directory.path}/bus`;
-    assert.equal((await run(ollie, ["pub", "-d", "red", bus, "color"], { env })).code, 0);
-    assert.equal((await run(ollie, ["sub", "-f", "text", bus], { env })).stdout, "color red\n");
+    const executable = `${unpacked}/${target.executable}`;
+    const smoke = new URL("release/smoke.ts", ROOT).pathname;
+    assert.deepEqual(await run(Deno.execPath(), ["run", "--quiet", "--allow-all", smoke, executable]), {
+      code: 0,
+      stdout: "",
+      stderr: "",
+    });
   },
 });
 
