@@ -12,15 +12,19 @@ export const ROOT = new URL("..", import.meta.url);
 export const ENTRY = "cli.ts";
 
 /** What it may do at most; a subcommand gives up what it does not need. */
-export const PERMISSIONS = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P"];
+const PERMISSIONS = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P"];
+
+/** What Deno calls unstable: a worker that may do less than the rest. */
+const UNSTABLE = ["--unstable-worker-options"];
 
 /** Modules that are found only when they are asked for, so that Deno does not see by itself that they belong to it. */
 export const LATE_MODULES = [
   "lib/cli/serve9p.ts",
+  "lib/cli/serve9p_worker.ts",
   "lib/cli/ninep.ts",
   "lib/cli/hub.ts",
-  "lib/bus/ninep.ts",
-  "lib/bus/hub.ts",
+  "lib/cli/hub_worker.ts",
+  "lib/open.ts",
 ];
 
 /** Files that it reads. */
@@ -30,20 +34,21 @@ const FILES = ["lib/hub/page"];
 export const INCLUDES = [...LATE_MODULES, ...FILES].map((path) => `--include=${path}`);
 
 /**
- * A lock with the packages of the executable alone. With `deno.lock`, Deno embeds those of the tests too, and all that is embedded is
- * gone through at every start: that takes as long again as all the rest.
+ * A lock with the packages of the executable alone. With `deno.lock`, Deno embeds those of the tests too, and goes through all that is
+ * embedded at every start: that takes almost as long again as all the rest.
  */
 export const LOCK = ["--lock=release/deno.lock", "--frozen"];
 
 /**
- * No code cache. Deno would keep it in the directory for temporary files, under a name that everybody knows: whoever can write there
- * could say what the next user's `ollie` does. It gains a hundredth.
+ * No code cache. Deno would keep it in the directory for temporary files, under a name that everybody knows, and run what is in it:
+ * whoever puts it there first says what the next user's `ollie` does. It gains a hundredth.
  */
 export const NO_CODE_CACHE = "--no-code-cache";
 
 /** How the executable is built, but for what it is called and whom it is for. */
 export const FLAGS: readonly string[] = [
   ...PERMISSIONS,
+  ...UNSTABLE,
   ...INCLUDES,
   ...LOCK,
   NO_CODE_CACHE,
