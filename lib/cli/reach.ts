@@ -53,22 +53,25 @@ export function hostAndPort(hostname: string, port: number): string {
 }
 
 /**
- * The permissions of a worker that is to reach that and nothing else.
+ * Starts a worker that may reach that and nothing else.
  *
+ * @param module its module
  * @param reach what it may reach
  */
-export function permissionsFor({ directories, sockets, hosts }: Reach): Deno.PermissionOptionsObject {
+export function workerFor(module: URL, { directories, sockets, hosts }: Reach): Worker {
   const paths = [...directories, ...sockets];
-  const network = [...hosts, ...socketsAreNetwork() ? sockets.map((path) => `unix:${path}`) : []];
-  return { read: paths, write: paths, net: network, env: false, ffi: false, import: false, run: false, sys: false };
-}
-
-/** Whether this Deno asks for permission to use the network, too, where a socket in the file system is used. */
-function socketsAreNetwork(): boolean {
+  const start = (net: string[]) =>
+    new Worker(module, {
+      type: "module",
+      deno: {
+        permissions: { read: paths, write: paths, net, env: false, ffi: false, import: false, run: false, sys: false },
+      },
+    });
   try {
-    Deno.permissions.querySync({ name: "net", host: "unix:/socket" });
-    return true;
-  } catch {
-    return false;
+    return start([...hosts, ...sockets.map((path) => `unix:${path}`)]);
+  } catch (error) {
+    // For a Deno to which a socket in the file system is no part of the network, that is no address.
+    if (!(error instanceof URIError)) throw error;
+    return start([...hosts]);
   }
 }
