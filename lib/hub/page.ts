@@ -50,25 +50,30 @@ const SECURITY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The dashboard. */
-export class Page {
-  readonly #files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+/** The dashboard's files, by the paths that they are served under. */
+export type PageFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
-  private constructor(files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>) {
-    this.#files = files;
-  }
-
-  /**
-   * Reads its files, from wherever this module came.
-   *
-   * @throws {BusError} if one of them cannot be read, or may not be
-   */
-  static async load(): Promise<Page> {
-    const files = await Promise.all(FILES.map(async (name) => {
+/**
+ * Reads the dashboard's files, from wherever this module came.
+ *
+ * @throws {BusError} if one of them cannot be read, or may not be
+ */
+export async function readPage(): Promise<PageFiles> {
+  return new Map(
+    await Promise.all(FILES.map(async (name) => {
       const path = name === "index.html" ? "/" : `/page/${name}`;
       return [path, await contentOf(new URL(`./page/${name}`, import.meta.url))] as const;
-    }));
-    return new Page(new Map(files));
+    })),
+  );
+}
+
+/** The dashboard. */
+export class Page {
+  readonly #files: PageFiles;
+
+  /** @param files what {@linkcode readPage} has read */
+  constructor(files: PageFiles) {
+    this.#files = files;
   }
 
   /**

@@ -4,10 +4,10 @@
  * @module
  */
 import type { Bus } from "../bus.ts";
-import { messageOf } from "../thrown.ts";
+import { reasonOf } from "../os_error.ts";
 import { formatNinepAddress, parseNinepAddress } from "./address.ts";
 import { listenAt, type Listening } from "./listen.ts";
-import { NinepServer } from "./server.ts";
+import { NinepServer, type NinepServerOptions } from "./server.ts";
 import { EventTree } from "./tree.ts";
 
 /** How {@linkcode serve9p} may differ from the usual. */
@@ -66,24 +66,41 @@ export async function serve9p(
   address: string | readonly string[],
   options: Serve9pOptions = {},
 ): Promise<Serving9p> {
-  const { mode = 0o600, maxConnections = 1000, maxFids, log = () => {} } = options;
-  const addresses = (typeof address === "string" ? [address] : address).map(parseNinepAddress);
-  const tree = new EventTree(bus, { stats: () => ({ connections: server.connections, fids: server.fids }) });
-  const server: NinepServer = new NinepServer(tree.root, { maxFids, log });
-
+  const { mode = 0o600 } = options;
   const places: Listening[] = [];
-  const leave = () => places.splice(0).forEach((place) => place[Symbol.dispose]());
   try {
-    for (const address of addresses) places.push(await listenAt(address, mode));
+    for (const one of typeof address === "string" ? [address] : address) {
+      places.push(await listenAt(parseNinepAddress(one), mode));
+    }
   } catch (error) {
-    leave();
+    places.forEach((place) => place[Symbol.dispose]());
     throw error;
   }
+  return serveListening(bus, places, options);
+}
+
+/**
+ * Serves a bus where somebody listens already.
+ *
+ * @param bus what is served; it stays the caller's
+ * @param places where clients connect; they are disposed of in the end
+ * @param options how it differs from the usual, but for `mode`; and what is shown each message, if anybody is
+ */
+export function serveListening(
+  bus: Bus,
+  places: readonly Listening[],
+  options: Serve9pOptions & Pick<NinepServerOptions, "trace">,
+): Serving9p {
+  const { maxConnections = 1000, maxFids, trace, log = () => {} } = options;
+  const tree = new EventTree(bus, { stats: () => ({ connections: server.connections, fids: server.fids }) });
+  const server: NinepServer = new NinepServer(tree.root, { maxFids, trace, log });
+  const listening = new DisposableStack();
+  places.forEach((place) => listening.use(place));
   const accepting = places.map((place) => acceptAll(place, { server, maxConnections, log }));
   return {
     addresses: places.map((place) => formatNinepAddress(place.address)),
     async [Symbol.asyncDispose]() {
-      leave();
+      listening.dispose();
       await Promise.all(accepting);
       await server.close();
     },
@@ -110,7 +127,7 @@ async function acceptAll(place: Listening, { server, maxConnections, log }: Acce
         log(`refused a connection: there are ${maxConnections}, as many as may be`);
       }
     } catch (error) {
-      log(`cannot accept a connection: ${messageOf(error)}`);
+      log(`cannot accept a connection: ${reasonOf(error)}`);
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

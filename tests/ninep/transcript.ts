@@ -20,7 +20,7 @@ import assert from "node:assert/strict";
 import { type Bus, DirectoryBus, MemoryBus } from "../../mod.ts";
 import { connectTo } from "../../lib/ninep/address.ts";
 import { FrameReader } from "../../lib/ninep/frames.ts";
-import { listenAt } from "../../lib/ninep/listen.ts";
+import { listen } from "../../lib/ninep/listen.ts";
 import { decodeMessage, encodeMessage } from "../../lib/ninep/codec.ts";
 import { type Dialect, type Message, type MessageName, MESSAGES, NOFID, NOTAG } from "../../lib/ninep/message.ts";
 import { NinepServer, type NinepServerOptions } from "../../lib/ninep/server.ts";
@@ -55,7 +55,7 @@ export async function serve(
   const tree: EventTree = new EventTree(bus, { stats: () => ({ connections: server.connections, fids: server.fids }) });
   const server: NinepServer = new NinepServer(tree.root, { log: (line) => log.push(line), ...options });
   const path = `${directory.path}/s`;
-  const listening = await listenAt({ transport: "unix", path }, 0o600);
+  const listening = listen({ transport: "unix", path });
   const accepting = (async () => {
     for (let connection; (connection = await listening.accept()) !== undefined;) server.serve(connection);
   })();
