@@ -34,7 +34,8 @@ export interface Confinement<Settings> {
 export async function runConfined<Settings>(confinement: Confinement<Settings>): Promise<number> {
   const { who, module, reach, settings, listening } = confinement;
   const signal = firstSignal();
-  const worker = new Worker(module, { type: "module", deno: { permissions: permissionsFor(reach) } });
+  const permissions = { ...permissionsFor(reach), import: originOf(module) };
+  const worker = new Worker(module, { type: "module", deno: { permissions } });
   try {
     const ended = Promise.withResolvers<number>();
     worker.addEventListener("error", (event) => {
@@ -60,6 +61,13 @@ export async function runConfined<Settings>(confinement: Confinement<Settings>):
   } finally {
     worker.terminate();
   }
+}
+
+/** Where the worker's modules come from, if that is over the network: it may load them, and nothing else. */
+function originOf(module: URL): string[] {
+  return module.protocol === "file:"
+    ? []
+    : [`${module.hostname}:${module.port || (module.protocol === "http:" ? 80 : 443)}`];
 }
 
 /** What a confined server has to do with the process that started it. */

@@ -120,18 +120,11 @@ Deno.test("programs of others have the right types, also the strictest, and wher
   await check("page.ts", { lib: ["dom", "dom.iterable", "esnext"] }, "--all");
 });
 
-Deno.test("the executable runs from a URL, with its page", async () => {
+Deno.test("ollie runs from a URL, with its page and its workers", async () => {
   using directory = temporaryDirectory();
   await using server = new PackageServer();
-  const ollie = deno(
-    "run",
-    server,
-    "--no-prompt",
-    "--allow-read",
-    "--allow-write",
-    "--allow-net",
-    `${server.url}cli.ts`,
-  );
+  const permissions = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--unstable-worker-options"];
+  const ollie = deno("run", server, ...permissions, `${server.url}cli.ts`);
   await says([...ollie, "pub", "--data", "red\n", "bus", "color"], directory.path, []);
   await says([...ollie, "sub", "bus"], directory.path, ["red"]);
   await says([...ollie, "--version"], directory.path, [`ollie ${version}`]);
