@@ -41,10 +41,10 @@ export interface Served extends AsyncDisposable {
 }
 
 /** Serves a bus at a unix socket: one of its own, or the one that is given. */
-export async function serve(
+export function serve(
   kind: "mem" | "directory" | Bus = "mem",
   options: NinepServerOptions = {},
-): Promise<Served> {
+): Served {
   const directory = temporaryDirectory();
   const bus = kind === "mem"
     ? new MemoryBus()
@@ -139,7 +139,7 @@ export class Conversation implements Disposable {
 export async function runTranscript(text: string): Promise<void> {
   const lines = text.split("\n").map((line, i) => ({ number: i + 1, line: line.trim() }))
     .filter(({ line }) => line !== "" && !line.startsWith("#"));
-  await using served = await serve(lines[0]?.line === "bus directory" ? "directory" : "mem");
+  await using served = serve(lines[0]?.line === "bus directory" ? "directory" : "mem");
   let conversation = await Conversation.with(served.path);
   try {
     let unsent: Message[] = [];
