@@ -60,13 +60,9 @@ export function hostAndPort(hostname: string, port: number): string {
  */
 export function workerFor(module: URL, { directories, sockets, hosts }: Reach): Worker {
   const paths = [...directories, ...sockets];
+  const rest = { import: originOf(module), env: false, ffi: false, run: false, sys: false };
   const start = (net: string[]) =>
-    new Worker(module, {
-      type: "module",
-      deno: {
-        permissions: { read: paths, write: paths, net, env: false, ffi: false, import: false, run: false, sys: false },
-      },
-    });
+    new Worker(module, { type: "module", deno: { permissions: { read: paths, write: paths, net, ...rest } } });
   try {
     return start([...hosts, ...sockets.map((path) => `unix:${path}`)]);
   } catch (error) {
@@ -74,4 +70,9 @@ export function workerFor(module: URL, { directories, sockets, hosts }: Reach): 
     if (!(error instanceof URIError)) throw error;
     return start([...hosts]);
   }
+}
+
+/** Where a program's modules come from, if that is over the network: it may load them, and nothing else. */
+function originOf({ protocol, hostname, port }: URL): string[] {
+  return protocol === "file:" ? [] : [`${hostname}:${port || (protocol === "http:" ? 80 : 443)}`];
 }
