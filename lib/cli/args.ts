@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { parseAddress } from "../address.ts";
 import type { NatsOptions } from "../bus/nats/options.ts";
 
 /** One option. Its long name is its key in the table. */
@@ -70,11 +71,11 @@ export const BUS_OPTIONS = {
  * What was said about the BUS besides its address.
  *
  * @param values what was given for the options
- * @param isNats whether it is at NATS, which is all that they are about
+ * @param address where it is: only of what is at NATS there is more to say
  * @throws {UsageError} if they do not go together, or not with the BUS
  */
-export async function busOptions(values: OptionValues<typeof BUS_OPTIONS>, isNats: boolean): Promise<NatsOptions> {
-  if (isNats) {
+export async function busOptions(values: OptionValues<typeof BUS_OPTIONS>, address: string): Promise<NatsOptions> {
+  if (parseAddress(address).scheme === "nats") {
     const nats: typeof import("./nats.ts") = await import(new URL("./nats.ts", import.meta.url).href);
     return await nats.natsOptions(values);
   }

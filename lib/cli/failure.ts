@@ -6,7 +6,7 @@
 import { BusError } from "../bus.ts";
 import { TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
-import { withoutLogin } from "../open.ts";
+import { withoutLogin } from "../address.ts";
 import { CommandError, UsageError } from "./args.ts";
 
 /** Something failed. */

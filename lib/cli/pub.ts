@@ -3,10 +3,10 @@
  *
  * @module
  */
+import { parseAddress } from "../address.ts";
 import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
 import { writeAllSync } from "../bytes.ts";
-import { openPublisher, parseAddress } from "../open.ts";
 import { reasonOf } from "../os_error.ts";
 import {
   BUS_OPTIONS,
@@ -20,6 +20,7 @@ import {
   UsageError,
 } from "./args.ts";
 import { inputLines, readInput } from "./input.ts";
+import { openPublisher } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {
@@ -71,7 +72,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const { scheme } = parseAddress(address);
   if (values.sync && scheme !== "dir") throw new UsageError("--sync is about a disk: it goes with a directory");
   // What carries the bus is loaded while that is still allowed.
-  const publisher = await openPublisher(address, await busOptions(values, scheme === "nats"));
+  const publisher = await openPublisher(address, await busOptions(values, address));
   keepPermissions(...permissionsOf(scheme));
 
   const publish = async (payload: Uint8Array | string) => {

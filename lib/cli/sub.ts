@@ -3,11 +3,11 @@
  *
  * @module
  */
+import { parseAddress } from "../address.ts";
 import { BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import { openBus, parseAddress } from "../open.ts";
 import {
   BUS_OPTIONS,
   busOptions,
@@ -23,6 +23,7 @@ import {
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
+import { openBus } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {
@@ -116,7 +117,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const window = parseDuration(values.window ?? "5s", "--window");
   const { scheme } = parseAddress(address);
   // What carries the bus is loaded while that is still allowed.
-  const bus = await openBus(address, await busOptions(values, scheme === "nats"));
+  const bus = await openBus(address, await busOptions(values, address));
   keepPermissions(...permissionsOf(scheme), ...values.cursor === undefined ? [] : ["read", "write"] as const);
 
   const cursor = values.cursor === undefined ? undefined : await openCursor(values.cursor, window);

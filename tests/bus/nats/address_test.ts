@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { BusError, openBus } from "../../../mod.ts";
 import { parseNatsAddress } from "../../../lib/bus/nats/address.ts";
-import { withoutLogin } from "../../../lib/open.ts";
+import { withoutLogin } from "../../../lib/address.ts";
 
 Deno.test("an address is taken apart", () => {
   for (
