@@ -1,4 +1,11 @@
 /** A real `nats-server`, started on a free port, which can be killed and started again where it was. */
+import {
+  jetstreamManager,
+  type NatsConnection,
+  NatsConnectionImpl,
+  setTransportFactory,
+} from "../lib/bus/nats/library.ts";
+import { DenoTransport } from "../lib/bus/nats/transport.ts";
 import { has } from "./cli/ollie.ts";
 import { until, within } from "./deadline.ts";
 import { temporaryDirectory } from "./temporary.ts";
@@ -49,6 +56,24 @@ export class NatsServer implements AsyncDisposable {
   /** An address at it. */
   url(prefix = "ollie"): string {
     return `nats://127.0.0.1:${this.port}/${prefix}`;
+  }
+
+  /** Connects somebody who knows nothing of Ollie. */
+  connect(): Promise<NatsConnection> {
+    setTransportFactory({ factory: () => new DenoTransport() });
+    return NatsConnectionImpl.connect({ servers: `127.0.0.1:${this.port}` });
+  }
+
+  /** Does something to its streams, as its administrator. */
+  async administer(
+    work: (manager: Awaited<ReturnType<typeof jetstreamManager>>) => Promise<unknown>,
+  ): Promise<void> {
+    const nats = await this.connect();
+    try {
+      await work(await jetstreamManager(nats));
+    } finally {
+      await nats.close();
+    }
   }
 
   /** Kills it, without a warning. */

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { BusError, type BusEvent, FilterError, SlowConsumerError, TopicError } from "../../mod.ts";
 import { NatsBus } from "../../lib/bus/nats.ts";
 import type { NatsOptions } from "../../lib/bus/nats/options.ts";
-import { connect, headers, jetstreamManager } from "../../lib/bus/nats/library.ts";
+import { headers, jetstreamManager } from "../../lib/bus/nats/library.ts";
 import { within } from "../deadline.ts";
 import { ignore, NatsServer } from "../nats_server.ts";
 import { payloadsOf, take, textsOf } from "./reading.ts";
@@ -304,7 +304,7 @@ Deno.test({
 testBoth(
   "others speak NATS: what they publish is heard, and they hear what is published",
   async (bus, server, options) => {
-    const nats = await connect({ servers: `127.0.0.1:${server.port}` });
+    const nats = await server.connect();
     const events = bus.subscribe(">");
     await events.ready;
     const marked = headers();
@@ -339,7 +339,7 @@ testOne(
   "many subscriptions cost the server few consumers, and none that have caught up or ended",
   STREAM,
   async (bus, server) => {
-    const nats = await connect({ servers: `127.0.0.1:${server.port}` });
+    const nats = await server.connect();
     const manager = await jetstreamManager(nats);
     const consumers = async () => (await manager.streams.info("EVENTS")).state.consumer_count;
     for (let i = 0; i < 100; i++) await bus.publish(`n.${i}`, "");

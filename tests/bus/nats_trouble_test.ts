@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { BusError, type BusEvent, type Subscription, UnreadableEventError } from "../../mod.ts";
 import { NatsBus } from "../../lib/bus/nats.ts";
-import { connect, jetstreamManager } from "../../lib/bus/nats/library.ts";
 import { within } from "../deadline.ts";
 import { ignore, NatsServer } from "../nats_server.ts";
 import { take, textsOf } from "./reading.ts";
@@ -32,19 +31,6 @@ async function readUntil(last: string, subscription: Subscription): Promise<(str
     }
   }
   return got;
-}
-
-/** Does something to the streams of a server as its administrator. */
-async function administer(
-  server: NatsServer,
-  work: (manager: Awaited<ReturnType<typeof jetstreamManager>>) => Promise<unknown>,
-): Promise<void> {
-  const nats = await connect({ servers: `127.0.0.1:${server.port}` });
-  try {
-    await work(await jetstreamManager(nats));
-  } finally {
-    await nats.close();
-  }
 }
 
 testOnNats(
@@ -174,9 +160,8 @@ testOnNats("what waits for a server that is away is bounded", async (server) => 
 testOnNats(
   "an event is not sent again once the stream may have forgotten it: its publisher is told that its fate is not known",
   async (server) => {
-    await administer(
-      server,
-      ({ streams }) => streams.add({ name: "EVENTS", subjects: ["ollie.>"], duplicate_window: 500 * 1e6 }),
+    await server.administer(({ streams }) =>
+      streams.add({ name: "EVENTS", subjects: ["ollie.>"], duplicate_window: 500 * 1e6 })
     );
     await using bus = new NatsBus(server.url(), { stream: "EVENTS" });
     await bus.publish("a", "");
@@ -193,9 +178,8 @@ testOnNats(
 );
 
 testOnNats("an event that a stream refuses is refused at once", async (server) => {
-  await administer(
-    server,
-    ({ streams }) => streams.add({ name: "EVENTS", subjects: ["ollie.>"], max_msgs: 1, discard: "new" as never }),
+  await server.administer(({ streams }) =>
+    streams.add({ name: "EVENTS", subjects: ["ollie.>"], max_msgs: 1, discard: "new" as never })
   );
   await using bus = new NatsBus(server.url(), { stream: "EVENTS" });
   await bus.publish("a", "1");
@@ -208,7 +192,7 @@ testOnNats("an event that a stream refuses is refused at once", async (server) =
 testOnNats(
   "events that a stream has removed before they were read are told of, once, in their place",
   async (server) => {
-    await administer(server, ({ streams }) => streams.add({ name: "EVENTS", subjects: ["ollie.>"], max_msgs: 100 }));
+    await server.administer(({ streams }) => streams.add({ name: "EVENTS", subjects: ["ollie.>"], max_msgs: 100 }));
     await using bus = new NatsBus(server.url(), { stream: "EVENTS" });
     const ids: string[] = [];
     for (let i = 0; i < 1000; i++) ids.push((await bus.publish("n", `${i}`)).id);
@@ -232,7 +216,7 @@ testOnNats(
 testOnNats(
   "who reads too slowly for what a stream keeps is told; others are not held up, and memory stays bounded",
   async (server) => {
-    await administer(server, ({ streams }) => streams.add({ name: "EVENTS", subjects: ["ollie.>"], max_msgs: 2000 }));
+    await server.administer(({ streams }) => streams.add({ name: "EVENTS", subjects: ["ollie.>"], max_msgs: 2000 }));
     await using bus = new NatsBus(server.url(), { stream: "EVENTS" });
     const slow = bus.subscribe(">");
     const fast = bus.subscribe(">");
@@ -285,7 +269,7 @@ testOnNats("a stream that is removed, or made anew, ends its subscriptions with 
   const { id } = await bus.publish("n", "1");
   const events = bus.subscribe(">");
   await events.ready;
-  await administer(server, async ({ streams }) => {
+  await server.administer(async ({ streams }) => {
     await streams.delete("EVENTS");
     await streams.add({ name: "EVENTS", subjects: ["ollie.>"] });
   });

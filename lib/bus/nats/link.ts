@@ -5,9 +5,17 @@
  * @module
  */
 import { BusError } from "../../bus.ts";
-import { messageOf } from "../../thrown.ts";
+import { reasonOf as reasonOfSystem } from "../../os_error.ts";
 import type { NatsAddress } from "./address.ts";
-import { connect, type ConnectionOptions, credsAuthenticator, errors, type NatsConnection } from "./library.ts";
+import {
+  type ConnectionOptions,
+  credsAuthenticator,
+  errors,
+  type NatsConnection,
+  NatsConnectionImpl,
+  setTransportFactory,
+} from "./library.ts";
+import { DenoTransport } from "./transport.ts";
 
 /** How long a server may take to answer when somebody connects, in milliseconds. */
 const CONNECT_MS = 5000;
@@ -67,7 +75,8 @@ export class Link {
       ...credentials === undefined ? {} : { authenticator: credsAuthenticator(new TextEncoder().encode(credentials)) },
     };
     try {
-      return new Link(await connect(options), address.shown);
+      setTransportFactory({ factory: () => new DenoTransport() });
+      return new Link(await NatsConnectionImpl.connect(options), address.shown);
     } catch (error) {
       throw new BusError(`cannot connect to ${address.shown}: ${reasonOf(error)}`, { cause: error });
     }
@@ -131,8 +140,8 @@ export function reasonOf(error: unknown): string {
   if (error instanceof errors.AuthorizationError) return "it lets nobody in with this login, or with none";
   if (error instanceof errors.UserAuthenticationExpiredError) return "the credentials have expired";
   if (error instanceof errors.TimeoutError) return "it does not answer";
-  const said = messageOf(error);
-  if (said === "unexpected response from server") return "what answers there is no NATS server";
+  if (error instanceof Deno.errors.NotCapable) return "Deno does not allow it: it takes --allow-net";
+  const said = reasonOfSystem(error);
   if (said === "unable to parse credentials") return "the credentials are not what a credentials file holds";
   return said;
 }
