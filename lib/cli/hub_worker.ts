@@ -10,7 +10,6 @@ import { HubServer } from "../hub/server.ts";
 import { Tokens, TokensError } from "../hub/tokens.ts";
 import { Visitors } from "../hub/visitors.ts";
 import { isLoopback } from "../loopback.ts";
-import { openBus } from "../open.ts";
 import { reasonOf } from "../os_error.ts";
 import { stackOf } from "../thrown.ts";
 import { waitAtMost } from "../waiting.ts";
@@ -19,6 +18,7 @@ import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
 import { hostAndPort } from "./reach.ts";
+import { openServedBus } from "./served_bus.ts";
 
 /** What is to be served, and how. */
 export interface HubSettings {
@@ -61,7 +61,7 @@ serveConfined<HubSettings>("ollie hub", async (settings, supervisor) => {
   const { hostname, maxBuffer, maxConnections, maxMessage, maxSubscriptions, anonymous } = settings;
   const visitors = new Visitors({ loopback: isLoopback(hostname), allowed: settings.allowedOrigins });
   const tokens = settings.tokens === undefined ? undefined : await readTokens(settings.tokens);
-  await using bus = await openBus(settings.bus, settings.busOptions);
+  await using bus = await openServedBus(settings.bus, settings.busOptions);
   const hub = new Hub(bus, {
     maxBuffer,
     maxMessage,

@@ -9,10 +9,10 @@ import { formatNinepAddress, type NinepAddress } from "../ninep/address.ts";
 import { listen, type Listening } from "../ninep/listen.ts";
 import type { NinepServerOptions } from "../ninep/server.ts";
 import { serveListening } from "../ninep/serve.ts";
-import { openBus } from "../open.ts";
 import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
+import { openServedBus } from "./served_bus.ts";
 
 /** What is to be served, and how. */
 export interface NinepSettings {
@@ -35,7 +35,7 @@ const say = (message: string) => complain("ollie serve9p", message);
 serveConfined<NinepSettings>(
   "ollie serve9p",
   async ({ bus, busOptions, listen: addresses, debug, ...limits }, supervisor) => {
-    await using carrier = await openBus(bus, busOptions);
+    await using carrier = await openServedBus(bus, busOptions);
     const trace = debug ? await traceOnStandardError() : undefined;
     const places: Listening[] = [];
     for (const address of addresses) places.push(await listenAlone(address));
