@@ -77,13 +77,17 @@ export class NatsBus implements Bus {
    * @throws {TopicError} if the topic breaks a rule
    * @throws {BusError} if NATS refuses it, cannot be reached at first, or was away for too long, or too much is waiting
    */
-  async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
-    checkTopic(topic);
-    const { outbox } = this.#connected ?? await this.#connect();
-    return await outbox.publish(
-      subjectOf(this.#address.prefix, topic),
-      typeof payload === "string" ? utf8.encode(payload) : payload,
-    );
+  publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+    const publish = ({ outbox }: Connected) => {
+      const bytes = typeof payload === "string" ? utf8.encode(payload) : payload;
+      return outbox.publish(subjectOf(this.#address.prefix, topic), bytes);
+    };
+    try {
+      checkTopic(topic);
+      return this.#connected === undefined ? this.#connect().then(publish) : publish(this.#connected);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /**

@@ -12,6 +12,9 @@ import { EVENT_BYTES, PulledSubscription } from "./subscription.ts";
 /** How many bytes may wait for one subscriber, if nobody says otherwise. */
 export const MAX_QUEUE_BYTES = 16 * 1024 * 1024;
 
+/** So many that wait are on their way; those beyond are kept. */
+const FEW_EVENTS = 1024;
+
 /** What waits, waits in memory. */
 export class QueuedSubscription extends PulledSubscription {
   readonly #queue = new Queue<BusEvent | UnreadableEventError>();
@@ -52,7 +55,7 @@ export class QueuedSubscription extends PulledSubscription {
     }
     if (!(what instanceof Error)) this.#lastId = what.id;
     this.#bytes += bytes;
-    this.#queue.push(what);
+    this.#queue.push(this.#queue.size < FEW_EVENTS ? what : onItsOwn(what));
     this.wake();
   }
 
@@ -68,6 +71,12 @@ export class QueuedSubscription extends PulledSubscription {
     this.#queue.clear();
     this.#detach();
   }
+}
+
+/** The same, with a payload that keeps no more in memory than itself. */
+function onItsOwn(what: BusEvent | UnreadableEventError): BusEvent | UnreadableEventError {
+  if (what instanceof Error || what.payload.buffer.byteLength <= what.payload.length + EVENT_BYTES) return what;
+  return { ...what, payload: new Uint8Array(what.payload) };
 }
 
 function bytesOf(what: BusEvent | UnreadableEventError): number {

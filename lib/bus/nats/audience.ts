@@ -15,6 +15,8 @@ export class Audience<Reader> implements Iterable<Reader> {
   readonly filters: readonly string[];
   readonly #readers = new Set<Reader>();
   readonly #matching = new FilterTree<Reader>();
+  /** Who wanted the last event: the next is often about the same. */
+  #last: { readonly topic: string; readonly readers: ReadonlySet<Reader> } | undefined;
 
   /** @param filters what comes by the feed */
   constructor(filters: readonly string[]) {
@@ -39,18 +41,21 @@ export class Audience<Reader> implements Iterable<Reader> {
   /** Adds somebody who wants what matches these filters. */
   add(reader: Reader, filters: readonly string[]): void {
     this.#readers.add(reader);
+    this.#last = undefined;
     for (const filter of filters) this.#matching.add(filter, reader);
   }
 
   /** Removes somebody. Returns whether that was one of them. */
   delete(reader: Reader, filters: readonly string[]): boolean {
+    this.#last = undefined;
     for (const filter of filters) this.#matching.delete(filter, reader);
     return this.#readers.delete(reader);
   }
 
   /** Those who want an event. */
   match(topic: string): ReadonlySet<Reader> {
-    return this.#matching.match(topic);
+    if (this.#last?.topic !== topic) this.#last = { topic, readers: this.#matching.match(topic) };
+    return this.#last.readers;
   }
 
   /** All of them, as they are now: telling one of something may remove it. */

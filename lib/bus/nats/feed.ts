@@ -184,7 +184,7 @@ export class Feed implements LinkUser {
     this.#delivered = delivered;
     this.#pending = pending;
     this.#place = { sequence, time: event.time };
-    const position = this.recent.push({ sequence, what: event });
+    const position = this.recent.push({ sequence, what: { ...event, payload: new Uint8Array(event.payload) } });
     for (const reader of this.audience.match(event.topic)) reader.arrived(position);
   }
 

@@ -1,12 +1,13 @@
 /**
- * Messages as events: what a consumer of a stream gives, and what a server alone does.
+ * Messages as events: what a consumer of a stream gives, and what a server alone does. A payload is a part of what was read at
+ * once from the server, and keeps that in memory: whoever keeps many for long makes copies.
  *
  * @module
  */
 import type { BusEvent } from "../../event.ts";
 import { type Clock, formatTime } from "../../time.ts";
 import type { Msg } from "./library.ts";
-import { idOf, MARK_HEADER, timeOfMark } from "./mark.ts";
+import { idOf, markIn } from "./mark.ts";
 import type { Stream } from "./stream.ts";
 import { topicOf } from "./subject.ts";
 
@@ -39,10 +40,9 @@ export function readMessage(stream: Stream, message: Msg): StreamMessage | undef
     pending: Number(words[at + 3]),
     event: {
       id: idOf(sequence, stream.mark),
-      time: timeOfMark(message.headers?.get(MARK_HEADER)) ?? formatTime(BigInt(words[at + 2])),
+      time: markIn(message.headers)?.time ?? formatTime(BigInt(words[at + 2])),
       topic: topicOf(stream.prefix, message.subject),
-      // A copy: what it is a part of is larger by far.
-      payload: new Uint8Array(message.data),
+      payload: message.data,
     },
   };
 }
@@ -54,13 +54,13 @@ export function readMessage(stream: Stream, message: Msg): StreamMessage | undef
  * @param clock never tells the same time twice
  */
 export function readLiveMessage(prefix: string, message: Msg, clock: Clock): BusEvent {
-  const mark = message.headers?.get(MARK_HEADER);
-  const time = timeOfMark(mark);
-  const came = time ?? formatTime(clock());
+  let { mark, time } = markIn(message.headers) ?? {};
+  time ??= formatTime(clock());
+  mark ??= `${time}-unmarked`;
   return {
-    id: time === undefined || mark === undefined ? `${came}-unmarked` : mark,
-    time: came,
+    id: mark,
+    time,
     topic: topicOf(prefix, message.subject),
-    payload: new Uint8Array(message.data),
+    payload: message.data,
   };
 }

@@ -6,9 +6,9 @@
  */
 import { BusError, type Published } from "../../bus.ts";
 import { type Clock, formatTime, increasing, systemClock } from "../../time.ts";
-import { headers, type Msg, type MsgHdrs } from "./library.ts";
+import type { Msg } from "./library.ts";
 import { type Link, reasonOf } from "./link.ts";
-import { idOf, MARK_HEADER } from "./mark.ts";
+import { idOf, markHeader } from "./mark.ts";
 import type { Stream } from "./stream.ts";
 
 /** How long an event may wait before its publisher is told that nothing is known of it, in milliseconds. */
@@ -29,13 +29,13 @@ const NOT_AVAILABLE = 10_008;
 interface Waiting {
   readonly subject: string;
   readonly payload: Uint8Array;
-  readonly headers: MsgHdrs;
   readonly id: string;
   readonly time: string;
-  readonly since: number;
-  /** When it was last sent, and when first; `undefined` if never. */
-  sent: number | undefined;
+  /** For how many looks it has waited. */
+  looks: number;
+  /** For how many of them since it was sent first, and last; `undefined` if it was not. */
   first: number | undefined;
+  last: number | undefined;
   resolve(published: Published): void;
   reject(error: BusError): void;
 }
@@ -115,18 +115,15 @@ export class Outbox {
     }
     const time = formatTime(this.#clock());
     const id = `${time}-${this.#name}`;
-    const mark = headers();
-    mark.append(MARK_HEADER, id);
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         subject,
         payload,
-        headers: mark,
         id,
         time,
-        since: performance.now(),
-        sent: undefined,
+        looks: 0,
         first: undefined,
+        last: undefined,
         resolve,
         reject,
       };
@@ -149,12 +146,12 @@ export class Outbox {
   }
 
   #send(token: number, waiting: Waiting): void {
-    waiting.sent = performance.now();
-    waiting.first ??= waiting.sent;
-    const { subject, payload, headers } = waiting;
+    waiting.first ??= 0;
+    waiting.last = 0;
+    const { subject, payload, id } = waiting;
     const reply = this.#stream === undefined ? undefined : `${this.#inbox}${token}`;
     try {
-      this.#link.connection.publish(subject, payload, { headers, reply });
+      this.#link.connection.publish(subject, payload, { headers: markHeader(id), reply });
     } catch (error) {
       const failed = new BusError(`cannot publish to ${this.#link.shown}: ${reasonOf(error)}`, { cause: error });
       return this.#settle(token, waiting, failed);
@@ -181,7 +178,7 @@ export class Outbox {
     }
     for (const [token, waiting] of this.#waiting) {
       if (token > last) return;
-      if (waiting.sent !== undefined) this.#settle(token, waiting, { id: waiting.id, time: waiting.time });
+      if (waiting.last !== undefined) this.#settle(token, waiting, { id: waiting.id, time: waiting.time });
     }
   }
 
@@ -193,7 +190,7 @@ export class Outbox {
     const { seq, duplicate = false, error } = answerIn(message);
     // Nobody listens there: the server has just been started, or the stream has no leader. It is sent again soon.
     if (message.headers?.code === 503 || error?.err_code === NOT_AVAILABLE) {
-      waiting.sent = undefined;
+      waiting.last = undefined;
     } else if (error !== undefined || typeof seq !== "number") {
       const reason = error?.description ?? "its answer is not that of a stream";
       this.#settle(token, waiting, new BusError(`${this.#link.shown} did not take the event: ${reason}`));
@@ -215,20 +212,22 @@ export class Outbox {
 
   /** Sends again what has been sent long ago, and gives up what has waited too long. */
   #look(): void {
-    const now = performance.now();
+    const patience = Math.min(PATIENCE_MS, this.#stream?.duplicateWindowMs ?? Infinity);
     for (const [token, waiting] of this.#waiting) {
-      const patience = Math.min(PATIENCE_MS, this.#stream?.duplicateWindowMs ?? Infinity);
-      if (now - (waiting.first ?? waiting.since) >= (waiting.first === undefined ? PATIENCE_MS : patience)) {
+      waiting.looks++;
+      if (waiting.first !== undefined) waiting.first++;
+      if (waiting.last !== undefined) waiting.last++;
+      if (waiting.looks * LOOK_MS >= PATIENCE_MS || (waiting.first ?? 0) * LOOK_MS >= patience) {
         this.#settle(token, waiting, this.#tooLate(waiting));
-      } else if (this.#link.isUp && this.#stream !== undefined && now - (waiting.sent ?? 0) >= RESEND_MS) {
+      } else if (this.#link.isUp && this.#stream !== undefined && (waiting.last ?? Infinity) * LOOK_MS >= RESEND_MS) {
         this.#send(token, waiting);
       }
     }
   }
 
-  #tooLate(waiting: Waiting): BusError {
-    const seconds = Math.round((performance.now() - waiting.since) / 1000);
-    const fate = waiting.first === undefined ? "it was not sent" : "whether the event is there is not known";
+  #tooLate({ looks, first }: Waiting): BusError {
+    const seconds = Math.ceil(looks * LOOK_MS / 1000);
+    const fate = first === undefined ? "it was not sent" : "whether the event is there is not known";
     return new BusError(`${this.#link.shown} has not acknowledged the event in ${seconds} seconds: ${fate}`);
   }
 

@@ -12,10 +12,10 @@ import { readMessage, type StreamMessage } from "./message.ts";
 import type { Stream } from "./stream.ts";
 
 /** How many events a batch has at most, and how many bytes unless a single one has more. */
-const BATCH = 500;
+const BATCH = 2000;
 const BATCH_BYTES = 1024 * 1024;
-/** How long the server may take for the next event of a batch, in milliseconds. */
-const STALL_MS = 5000;
+/** How long the server may take for the next event of a batch, in milliseconds, at least; twice as long at most. */
+const STALL_MS = 2500;
 
 /** A part of the past. */
 export interface Batch {
@@ -173,12 +173,14 @@ export class Past {
       messages.push(read);
       if (messages.length === asked || read.pending === 0) resolve(messages);
     };
-    const late = () => messages.length > 0 ? resolve(messages) : reject(new Error("the server does not answer"));
-    let timer = setTimeout(late, STALL_MS);
+    let isLate = false;
+    const timer = setInterval(() => {
+      if (isLate) messages.length > 0 ? resolve(messages) : reject(new Error("the server does not answer"));
+      isLate = true;
+    }, STALL_MS);
     const inbox = link.connection.subscribe(`_INBOX.${crypto.randomUUID()}`, {
       callback: (error, message) => {
-        clearTimeout(timer);
-        timer = setTimeout(late, STALL_MS);
+        isLate = false;
         if (error === null) receive(message);
         else reject(new BusError(`${link.shown} gives no events: ${reasonOf(error)}`));
       },
@@ -187,7 +189,7 @@ export class Past {
     link.add(user);
     ask(BATCH, { max_bytes: BATCH_BYTES });
     return promise.finally(() => {
-      clearTimeout(timer);
+      clearInterval(timer);
       inbox.unsubscribe();
       link.delete(user);
     });

@@ -10,6 +10,9 @@
 // deno-lint-ignore no-control-regex
 const NOT_IN_SUBJECT = /[%*>\s\0-\x1f\x7f-\x9f]/g;
 
+/** What nearly every topic is made of. */
+const PLAIN = /^[\w.:-]+$/;
+
 /** How long a subject to subscribe to may be, in bytes: a server ends a connection that sends a line of more than 4096. */
 const MAX_SUBJECT_BYTES = 1000;
 
@@ -106,6 +109,7 @@ function overlap(one: string, other: string): boolean {
 }
 
 function encoded(text: string): string {
+  if (PLAIN.test(text)) return text;
   return text.replace(
     NOT_IN_SUBJECT,
     (character) =>

@@ -11,8 +11,8 @@ import { concatenated } from "../../bytes.ts";
 import { waitAtMost } from "../../waiting.ts";
 import { checkOptions, type ConnectionOptions, type Server, type Transport } from "./library.ts";
 
-/** How much is read at once. */
-const CHUNK_BYTES = 64 * 1024;
+/** How much is read at once: an event that somebody keeps may keep as much in memory. */
+const CHUNK_BYTES = 16 * 1024;
 /** How long what has been sent may take to leave when a connection is closed, in milliseconds. */
 const CLOSE_MS = 500;
 /** What a server says first, up to its end. */
