@@ -8,7 +8,7 @@
  * A subcommand: what it is for, and how to load it.
  *
  * Deno reads all that a program may import, if it can tell beforehand what that is. For the subcommands that start often it
- * should; the others, which would cost those a millisecond, are found when they are asked for (and named in the compile task).
+ * should; the others, which would cost those a millisecond, are found when they are asked for (and named in release/executable.ts).
  */
 interface Subcommand {
   readonly summary: string;
