@@ -79,14 +79,14 @@ function without(flags: readonly string[], ...left: readonly string[]): string[]
 }
 
 using directory = temporaryDirectory();
-const bus = `${directory.path}/bus`;
-/** `sub` prints the first event, which `pub` has left. */
-const COMMANDS = [["--version"], ["pub", "--data", "red", bus], ["sub", bus]];
+/** The bus that is published to grows; the one that is subscribed to holds one event. */
+const [growing, single] = [`${directory.path}/growing`, `${directory.path}/single`];
+const COMMANDS = [["--version"], ["pub", "--data", "red", growing], ["sub", single]];
 
 const builds = [AS_RELEASED, ...OTHERS, EMPTY];
 const executables = builds.map((_, i) => `${directory.path}/build${i}`);
 for (const [i, { make }] of builds.entries()) await make(executables[i]);
-await execute([executables[0], "pub", "--data", "red", bus]);
+await execute([executables[0], "pub", "--data", "red", single]);
 
 const columns = [];
 for (const args of COMMANDS) columns.push(await inTurn(TIMES, executables.map((executable) => [executable, ...args])));
