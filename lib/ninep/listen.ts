@@ -5,6 +5,7 @@
  */
 import { BusError } from "../bus.ts";
 import { reasonOf, unlessMissing } from "../os_error.ts";
+import { directoryOf } from "../path.ts";
 import { formatNinepAddress, type NinepAddress } from "./address.ts";
 
 /** The longest path of a socket that systems take, in bytes, and what the name in the making adds to it. */
@@ -30,7 +31,10 @@ export async function listenAt(address: NinepAddress, mode: number): Promise<Lis
     return address.transport === "unix" ? await listenAtPath(address.path, mode) : listenAtPort(address);
   } catch (error) {
     if (error instanceof BusError) throw error;
-    throw new BusError(`cannot listen at ${formatNinepAddress(address)}: ${reasonOf(error)}`, { cause: error });
+    const directory = address.transport === "unix" ? directoryOf(address.path) : undefined;
+    throw new BusError(`cannot listen at ${formatNinepAddress(address)}: ${reasonOf(error, directory)}`, {
+      cause: error,
+    });
   }
 }
 
