@@ -20,6 +20,11 @@ const SUBCOMMANDS: Subcommands = {
     load: () => import(besides("./lib/cli/hub.ts")),
   },
   "9p": { summary: "read and write files of a 9P server", load: () => import(besides("./lib/cli/ninep.ts")) },
+  completions: {
+    summary: "print what a shell needs to complete ollie's command lines",
+    load: () => import(besides("./lib/cli/completions.ts")),
+  },
+  manual: { summary: "print the manual page", load: () => import(besides("./lib/cli/manual.ts")) },
 };
 
 /** Where another module is. */

@@ -22,7 +22,7 @@ Deno.test("ollie alone shows the same on standard error, and exits 2", async () 
 
 Deno.test("every subcommand explains itself within 80 columns, with examples, without colour where it is not wanted", async () => {
   const subcommands = await subcommandNames();
-  assert(subcommands.length >= 5);
+  assert(subcommands.length >= 7);
   for (const args of [["--help"], ...subcommands.map((name) => [name, "--help"])]) {
     const { code, stdout, stderr } = await ollie(args);
     assert.deepEqual([code, stderr], [0, ""]);
@@ -79,6 +79,10 @@ Deno.test("a mistake is answered by one line on standard error that says what wo
     [["sub", "-c", "0", bus], 'ollie sub: --count takes a whole number from 1, not "0"'],
     [["sub", "-W", "soon", bus], 'ollie sub: --timeout takes a duration such as 500ms, 5s, 2m or 1h, not "soon"'],
     [["sub", "--format=jsno", bus], 'ollie sub: --format must be raw, text or json, not "jsno"; did you mean json?'],
+    [["completions"], "ollie completions: say for which shell: bash, zsh or fish"],
+    [["completions", "tcsh"], 'ollie completions: SHELL must be bash, zsh or fish, not "tcsh"'],
+    [["completions", "bash", "zsh"], 'ollie completions: unexpected argument "zsh"'],
+    [["manual", "pub"], 'ollie manual: unexpected argument "pub"'],
     [["sub", "-H", "-n", bus], "ollie sub: --historic and --new do not go together"],
     [["sub", "--window", "1s", bus], "ollie sub: --window goes with --cursor"],
   ];
