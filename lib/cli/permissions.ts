@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { BusScheme } from "../open.ts";
+import type { BusScheme } from "../address.ts";
 
 /** Every kind that there is. The types of Deno have yet to list the last. */
 const KINDS = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as Deno.PermissionName[];

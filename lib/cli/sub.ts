@@ -3,16 +3,17 @@
  *
  * @module
  */
+import { parseAddress } from "../address.ts";
 import { BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import { openBus, parseAddress } from "../open.ts";
 import { checkOperands, HELP_OPTION, parseArgs, parseCount, parseDuration, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
+import { openBus } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const FORMATS = {

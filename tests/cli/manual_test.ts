@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { DescribedCommand } from "../../lib/cli/command.ts";
 import { manualPage } from "../../lib/cli/manual/page.ts";
-import { ADDRESS_PREFIXES } from "../../lib/open.ts";
+import { ADDRESS_PREFIXES } from "../../lib/address.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { has, ollie, subcommandNames } from "./ollie.ts";
 

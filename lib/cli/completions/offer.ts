@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ADDRESS_PREFIXES } from "../../open.ts";
+import { ADDRESS_PREFIXES } from "../../address.ts";
 import type { Command, Value, Words } from "../command.ts";
 
 /** What there is to be chosen from. */
