@@ -46,6 +46,17 @@ export function missingPermission(message: string, directory?: string): string |
   if (kind === "all") {
     return "Deno lets no program into /dev, /proc and /sys that does not hold every permission: use another directory";
   }
+  return withoutPermission(kind, what, directory);
+}
+
+/**
+ * Says that a permission is missing, and which option gives it.
+ *
+ * @param kind of the permission, such as `read`
+ * @param what it is for, such as a path
+ * @param directory what is to be allowed as a whole, if what was refused is in it
+ */
+export function withoutPermission(kind: string, what: string | undefined, directory?: string): string {
   const use = USES[kind];
   if (what === undefined || use === undefined) {
     return `Deno does not let this program do that: start it with --allow-${kind}`;

@@ -11,8 +11,8 @@ export type Words = Readonly<Record<string, string>>;
 /** What is typed for an option or as an operand, where that is not always the same. */
 export interface Value {
   /**
-   * What it is called in the help. Some names say what completions offer: for `FILE` files, for `BUS` directories and the
-   * beginnings of other addresses, for `ADDRESS` those of a 9P server.
+   * What it is called in the help. Some names say what completions offer: for `FILE` files, for `DIR` directories, for `BUS`
+   * those and the beginnings of other addresses, for `ADDRESS` the beginnings of those of a 9P server.
    */
   readonly value: string;
   /** The only words that it may be. */

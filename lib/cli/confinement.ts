@@ -5,8 +5,9 @@
  *
  * @module
  */
+import { CommandError } from "./args.ts";
 import { complain, reportFailure } from "./failure.ts";
-import { permissionsFor, type Reach } from "./reach.ts";
+import { lackOf, permissionsFor, type Reach, type WorkerPermissions } from "./reach.ts";
 import { firstSignal, INTERRUPTED } from "./signals.ts";
 
 /** What the worker tells the process. */
@@ -34,7 +35,7 @@ export interface Confinement<Settings> {
 export async function runConfined<Settings>(confinement: Confinement<Settings>): Promise<number> {
   const { who, module, reach, settings, listening } = confinement;
   const signal = firstSignal();
-  const worker = new Worker(module, { type: "module", deno: { permissions: permissionsFor(reach) } });
+  const worker = startWorker(module, permissionsFor(reach));
   try {
     const ended = Promise.withResolvers<number>();
     worker.addEventListener("error", (event) => {
@@ -59,6 +60,18 @@ export async function runConfined<Settings>(confinement: Confinement<Settings>):
     return status === 0 && first === "SIGINT" ? INTERRUPTED : status;
   } finally {
     worker.terminate();
+  }
+}
+
+/** A worker with these permissions, which this program has to have itself. */
+function startWorker(module: URL, permissions: WorkerPermissions): Worker {
+  try {
+    return new Worker(module, { type: "module", deno: { permissions } });
+  } catch (error) {
+    // Deno does not say which of them it lacks.
+    const lack = error instanceof Deno.errors.NotCapable ? lackOf(permissions) : undefined;
+    if (lack === undefined) throw error;
+    throw new CommandError(`cannot start the server: ${lack}`, { cause: error });
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { parseAddress } from "../address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
+import { withoutPermission } from "../os_error.ts";
 
 /** What there is to reach. Nothing else is. */
 export interface Reach {
@@ -52,15 +53,38 @@ export function hostAndPort(hostname: string, port: number): string {
   return `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
+/** The permissions of a worker: no more than these lists have. */
+export interface WorkerPermissions extends Deno.PermissionOptionsObject {
+  read: string[];
+  write: string[];
+  net: string[];
+}
+
 /**
  * The permissions of a worker that is to reach that and nothing else.
  *
  * @param reach what it may reach
  */
-export function permissionsFor({ directories, sockets, hosts }: Reach): Deno.PermissionOptionsObject {
+export function permissionsFor({ directories, sockets, hosts }: Reach): WorkerPermissions {
   const paths = [...directories, ...sockets];
   const network = [...hosts, ...socketsAreNetwork() ? sockets.map((path) => `unix:${path}`) : []];
   return { read: paths, write: paths, net: network, env: false, ffi: false, import: false, run: false, sys: false };
+}
+
+/**
+ * What this program itself may not do of that, so that it cannot let a worker do it.
+ *
+ * @param permissions those of the worker
+ * @returns the end of a sentence; `undefined` if it may do all
+ */
+export function lackOf({ read, write, net }: WorkerPermissions): string | undefined {
+  const wanted = [
+    ...read.map((path) => ({ name: "read", path } as const)),
+    ...write.map((path) => ({ name: "write", path } as const)),
+    ...net.map((host) => ({ name: "net", host } as const)),
+  ];
+  const missing = wanted.find((permission) => Deno.permissions.querySync(permission).state !== "granted");
+  return missing && withoutPermission(missing.name, "path" in missing ? missing.path : missing.host);
 }
 
 /** Whether this Deno asks for permission to use the network, too, where a socket in the file system is used. */

@@ -64,6 +64,11 @@ Deno.test("a directory that it may not write to, or not read, is named, and the 
     ],
     [
       ["--allow-net", `--allow-read=${SOURCE}`],
+      ["hub", "--listen", "127.0.0.1:0", bus],
+      `ollie hub: cannot start the server: Deno does not let this program read ${bus}: start it with --allow-read=${bus}`,
+    ],
+    [
+      ["--allow-net", `--allow-read=${SOURCE}`],
       ["hub", "--tokens", "/nowhere/tokens"],
       "ollie hub: cannot read --tokens /nowhere/tokens: Deno does not let this program read /nowhere/tokens: " +
       "start it with --allow-read=/nowhere/tokens",
@@ -78,8 +83,8 @@ Deno.test("so are a place in the network, and a variable of the environment", as
   const address = "127.0.0.1:5640";
   const net = `Deno does not let this program use the network at ${address}: start it with --allow-net=${address}`;
   const refusals: [args: string[], said: string][] = [
-    [["serve9p", "--listen", `tcp:${address}`], `ollie serve9p: cannot listen at tcp:${address}: ${net}`],
-    [["hub", "--listen", address], `ollie hub: cannot listen on ${address}: ${net}`],
+    [["serve9p", "--listen", `tcp:${address}`], `ollie serve9p: cannot start the server: ${net}`],
+    [["hub", "--listen", address], `ollie hub: cannot start the server: ${net}`],
     [["9p", "-a", `tcp:${address}`, "read", "event"], `ollie 9p: cannot connect to tcp:${address}: ${net}`],
     [["pub", "-d", "x", `tcp:${address}`], `ollie pub: cannot connect to tcp:${address}: ${net}`],
     [["sub", `ws://${address}`], `ollie sub: cannot connect to ws://${address}/: ${net}`],
@@ -117,7 +122,7 @@ Deno.test("what ollie cannot read of itself is named, too; the help needs no per
     const [args, module] of [
       [["hub"], "lib/cli/hub.ts"],
       [["completions", "bash"], "lib/cli/completions.ts"],
-      [["pub", "-d", "x", "ws://127.0.0.1:1"], "lib/bus/hub.ts"],
+      [["pub", "-d", "x", "ws://127.0.0.1:1"], "lib/open.ts"],
     ] as const
   ) {
     assert.equal(

@@ -42,7 +42,7 @@ function offerOf({ value, words, suggestions = [] }: Value): Offer {
     value,
     words: words ?? Object.fromEntries(suggestions.map((suggestion) => [suggestion, ""])),
     prefixes: prefixesOf(value),
-    files: value === "FILE" ? "files" : value === "BUS" ? "directories" : "none",
+    files: value === "FILE" ? "files" : ["BUS", "DIR"].includes(value) ? "directories" : "none",
   };
 }
 
