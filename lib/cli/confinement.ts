@@ -5,9 +5,8 @@
  *
  * @module
  */
-import { CommandError } from "./args.ts";
 import { complain, reportFailure } from "./failure.ts";
-import { lackOf, permissionsFor, type Reach, type WorkerPermissions } from "./reach.ts";
+import { type Reach, workerFor } from "./reach.ts";
 import { firstSignal, INTERRUPTED } from "./signals.ts";
 
 /** What the worker tells the process. */
@@ -35,7 +34,7 @@ export interface Confinement<Settings> {
 export async function runConfined<Settings>(confinement: Confinement<Settings>): Promise<number> {
   const { who, module, reach, settings, listening } = confinement;
   const signal = firstSignal();
-  const worker = startWorker(module, permissionsFor(reach));
+  const worker = workerFor(module, reach);
   try {
     const ended = Promise.withResolvers<number>();
     worker.addEventListener("error", (event) => {
@@ -60,18 +59,6 @@ export async function runConfined<Settings>(confinement: Confinement<Settings>):
     return status === 0 && first === "SIGINT" ? INTERRUPTED : status;
   } finally {
     worker.terminate();
-  }
-}
-
-/** A worker with these permissions, which this program has to have itself. */
-function startWorker(module: URL, permissions: WorkerPermissions): Worker {
-  try {
-    return new Worker(module, { type: "module", deno: { permissions } });
-  } catch (error) {
-    // Deno does not say which of them it lacks.
-    const lack = error instanceof Deno.errors.NotCapable ? lackOf(permissions) : undefined;
-    if (lack === undefined) throw error;
-    throw new CommandError(`cannot start the server: ${lack}`, { cause: error });
   }
 }
 

@@ -95,7 +95,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "10000", "--max-connections");
   const maxSubscriptions = parseCount(values["max-subscriptions"] ?? "10000", "--max-subscriptions");
   const allowedOrigins = values["allow-origin"].map(parseOrigin);
-  keepPermissions("read", "write", "net");
+  // Where this program has come over the network, so does the worker.
+  keepPermissions("read", "write", "net", "import");
 
   const reach = reachOfBus(bus);
   return await runConfined<HubSettings>({

@@ -75,7 +75,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const mode = parseMode(values.mode ?? "600");
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
-  keepPermissions("read", "write", "net");
+  // Where this program has come over the network, so does the worker.
+  keepPermissions("read", "write", "net", "import");
 
   using sockets = new DisposableStack();
   const places: SocketPlace[] = [];
