@@ -64,14 +64,15 @@ async function general(name: string | undefined, rest: readonly string[]): Promi
     case "help": {
       const [about] = rest;
       if (about !== undefined && !["-h", "--help", "help"].includes(about)) return await main([about, "--help"]);
-      const { overview } = await import("./lib/cli/help.ts");
-      console.log(overview(SUBCOMMANDS, Deno.stdout));
+      const { overview, show } = await import("./lib/cli/help.ts");
+      show(overview(SUBCOMMANDS, Deno.stdout));
       return 0;
     }
     case "-V":
     case "--version": {
       const { default: { version } } = await import("./deno.json", { with: { type: "json" } });
-      console.log(`ollie ${version}`);
+      const { show } = await import("./lib/cli/help.ts");
+      show(`ollie ${version}`);
       return 0;
     }
     default: {

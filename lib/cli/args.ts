@@ -96,7 +96,8 @@ function unknownOption(spelt: string, table: OptionTable): UsageError {
  * @returns the exit status
  */
 export async function printHelp(command: Command): Promise<number> {
-  console.log((await import("./help.ts")).commandHelp(command, Deno.stdout));
+  const { commandHelp, show } = await import("./help.ts");
+  show(commandHelp(command, Deno.stdout));
   return 0;
 }
 

@@ -9,7 +9,7 @@ import { type Command, describeAll, type DescribedCommand, type Subcommands } fr
 import { bashCompletions } from "./completions/bash.ts";
 import { fishCompletions } from "./completions/fish.ts";
 import { zshCompletions } from "./completions/zsh.ts";
-import { print } from "./output.ts";
+import { printAnswer } from "./output.ts";
 import { keepPermissions } from "./permissions.ts";
 
 const SHELLS = { bash: "4 or later", zsh: "5 or later", fish: "3.4 or later" } as const;
@@ -56,6 +56,6 @@ export async function run(args: readonly string[], subcommands: Subcommands): Pr
   const commands = await describeAll(subcommands);
   const script = await MAKERS[shell](commands);
   keepPermissions();
-  await print(script);
+  await printAnswer(script);
   return 0;
 }

@@ -7,7 +7,7 @@ import metadata from "../../deno.json" with { type: "json" };
 import { checkOperands, HELP_OPTION, parseArgs, printHelp } from "./args.ts";
 import { type Command, describeAll, type Subcommands } from "./command.ts";
 import { manualPage } from "./manual/page.ts";
-import { print } from "./output.ts";
+import { printAnswer } from "./output.ts";
 import { keepPermissions } from "./permissions.ts";
 
 const options = { ...HELP_OPTION } as const;
@@ -37,6 +37,6 @@ export async function run(args: readonly string[], subcommands: Subcommands): Pr
   checkOperands(operands, 0);
   const commands = await describeAll(subcommands);
   keepPermissions();
-  await print(manualPage(commands, metadata.version));
+  await printAnswer(manualPage(commands, metadata.version));
   return 0;
 }

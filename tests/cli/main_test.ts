@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { startHub } from "../hub/running_hub.ts";
 import { exists, temporaryDirectory } from "../temporary.ts";
-import { OLLIE, ollie, Running, subcommandNames } from "./ollie.ts";
+import { OLLIE, ollie, Running, shell, subcommandNames } from "./ollie.ts";
 
 const { version } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
 
@@ -115,6 +115,16 @@ Deno.test("what cannot be done is answered by one line, and by exit 1", async ()
     assert.deepEqual([code, stdout], [1, ""], args.join(" "));
     assert(stderr.startsWith(message), `${stderr} is not ${message}`);
     assert.match(stderr, /^[^\n]+\n$/, "one line");
+  }
+});
+
+Deno.test("an answer that nobody reads to its end is no failure; one that cannot be written is", async () => {
+  for (const args of ["--help", "--version", "sub --help", "completions bash", "manual"]) {
+    const closed = await shell(`ollie ${args} | true; exit "\${PIPESTATUS[0]}"`);
+    assert.deepEqual([closed.code, closed.stderr], [0, ""], args);
+    const { code, stderr } = await shell(`ollie ${args} > /dev/full`);
+    assert.equal(code, 1);
+    assert.match(stderr, /^ollie[a-z ]*: cannot write to standard output: no space left on device\n$/);
   }
 });
 
