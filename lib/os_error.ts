@@ -31,6 +31,7 @@ const USES: Readonly<Record<string, string>> = {
   write: "write to",
   net: "use the network at",
   env: "read the environment variable",
+  import: "load modules from",
 };
 
 /**

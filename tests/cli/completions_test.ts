@@ -99,6 +99,19 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "zsh loads them from a file that it finds by itself, too",
+  ignore: !canAsk("zsh"),
+  fn: async () => {
+    using directory = workplace();
+    Deno.mkdirSync(`${directory.path}/functions`);
+    Deno.writeFileSync(`${directory.path}/functions/_ollie`, (await ollie(["completions", "zsh"])).bytes);
+    const setUp = "fpath=($PWD/functions $fpath); autoload -Uz _ollie; compdef _ollie ollie";
+    const asking = { script: "/dev/null", directory: directory.path, setUp };
+    assert.deepEqual(await offersOf("zsh", ["ollie pu", "ollie sub -f j"], asking), [["pub"], ["json"]]);
+  },
+});
+
 /** A text that means something to one shell or another, in each part of it. */
 const HOSTILE = `it's "$(touch pwned)" \`touch pwned\` [a:b] \\ {c} $HOME %s * ; #`;
 const hostile: DescribedCommand = {

@@ -151,6 +151,10 @@ Deno.test("whatever a name holds, what is said of it is right", () => {
     "Deno does not let this program use the network at [::1]:80: " +
       "start it with --allow-net=[::1]:80",
   );
+  assert.equal(
+    requires("example.com:443", "import"),
+    "Deno does not let this program load modules from example.com:443: start it with --allow-import=example.com:443",
+  );
   assert.equal(requires("/bin/sh", "run"), "Deno does not let this program do that: start it with --allow-run");
   assert.equal(
     missingPermission("Requires sys access, run again with the --allow-sys flag"),
