@@ -72,6 +72,11 @@ export const USES: readonly Use[] = [
     may: "nothing; its worker: read and write `/tmp/a`, and use `127.0.0.1:8080`",
     flags: { read: "lib,/tmp/a", write: "/tmp/a", net: "127.0.0.1:8080" },
   },
+  {
+    args: "completions bash",
+    may: "nothing",
+    flags: { read: "lib" },
+  },
 ];
 
 /**
