@@ -1,17 +1,14 @@
 /**
  * Finding the bus that an address stands for.
  *
- * What carries it is imported plainly, by name: whoever imports this has all of it at hand, also where a program has been
- * bundled or compiled, or may load nothing more. (`ollie pub`, whose start-up is its use, has `cli/open.ts`.)
+ * Each carrier is loaded only when it is asked for, but by its name: so a program that has been bundled or compiled, or may load
+ * nothing more, has them all at hand. (`ollie pub` and `ollie sub` do not even want to know them beforehand: they have
+ * `cli/open.ts`.)
  *
  * @module
  */
 import { parseAddress } from "./address.ts";
 import { type Bus, BusError } from "./bus.ts";
-import { DirectoryBus } from "./bus/directory.ts";
-import { HubBus } from "./bus/hub.ts";
-import { MemoryBus } from "./bus/memory.ts";
-import { NinepBus } from "./bus/ninep.ts";
 
 /**
  * Opens the bus at an address.
@@ -41,20 +38,27 @@ import { NinepBus } from "./bus/ninep.ts";
  * }
  * ```
  */
-// deno-lint-ignore require-await -- so that a refusal is a rejection, and that a carrier may come to need a moment
 export async function openBus(address: string): Promise<Bus> {
   const { scheme, rest } = parseAddress(address);
   switch (scheme) {
-    case "mem":
+    case "mem": {
+      const { MemoryBus } = await import("./bus/memory.ts");
       return new MemoryBus();
-    case "ws":
+    }
+    case "ws": {
+      const { HubBus } = await import("./bus/hub.ts");
       return new HubBus(address);
-    case "9p":
+    }
+    case "9p": {
       checkRuntime(address);
+      const { NinepBus } = await import("./bus/ninep.ts");
       return new NinepBus(address);
-    case "dir":
+    }
+    case "dir": {
       checkRuntime(address);
+      const { DirectoryBus } = await import("./bus/directory.ts");
       return new DirectoryBus(rest);
+    }
   }
 }
 

@@ -12,10 +12,10 @@ export const ROOT = new URL("..", import.meta.url);
 export const ENTRY = "cli.ts";
 
 /** What it may do at most; a subcommand gives up what it does not need. */
-const PERMISSIONS = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P"];
+export const PERMISSIONS = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P"];
 
 /** What Deno calls unstable: a worker that may do less than the rest. */
-const UNSTABLE = ["--unstable-worker-options"];
+export const UNSTABLE = ["--unstable-worker-options"];
 
 /** Modules that are found only when they are asked for, so that Deno does not see by itself that they belong to it. */
 export const LATE_MODULES = [
@@ -24,11 +24,13 @@ export const LATE_MODULES = [
   "lib/cli/ninep.ts",
   "lib/cli/hub.ts",
   "lib/cli/hub_worker.ts",
+  "lib/cli/completions.ts",
+  "lib/cli/manual.ts",
   "lib/open.ts",
 ];
 
 /** Files that it reads. */
-const FILES = ["lib/hub/page"];
+const FILES = ["lib/hub/page", "lib/cli/completions/engine.bash"];
 
 /** What is in it besides what it starts with. */
 export const INCLUDES = [...LATE_MODULES, ...FILES].map((path) => `--include=${path}`);
@@ -45,6 +47,12 @@ export const LOCK = ["--lock=release/deno.lock", "--frozen"];
  */
 export const NO_CODE_CACHE = "--no-code-cache";
 
+/**
+ * What may be imported: what is in the executable. Without it, `import()` in an executable reads any file of the disk, JSON even to
+ * the letter, whatever the permissions say, and so would what has broken into a worker that may read nothing but a bus.
+ */
+export const IMPORT_MAP = "--import-map=release/import_map.json";
+
 /** How the executable is built, but for what it is called and whom it is for. */
 export const FLAGS: readonly string[] = [
   ...PERMISSIONS,
@@ -52,6 +60,7 @@ export const FLAGS: readonly string[] = [
   ...INCLUDES,
   ...LOCK,
   NO_CODE_CACHE,
+  IMPORT_MAP,
   // `deno task check` checks types; here, packages that have nothing but types would be embedded.
   "--no-check",
 ];

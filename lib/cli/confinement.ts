@@ -6,7 +6,7 @@
  * @module
  */
 import { complain, reportFailure } from "./failure.ts";
-import { permissionsFor, type Reach } from "./reach.ts";
+import { type Reach, workerFor } from "./reach.ts";
 import { firstSignal, INTERRUPTED } from "./signals.ts";
 
 /** What the worker tells the process. */
@@ -34,7 +34,7 @@ export interface Confinement<Settings> {
 export async function runConfined<Settings>(confinement: Confinement<Settings>): Promise<number> {
   const { who, module, reach, settings, listening } = confinement;
   const signal = firstSignal();
-  const worker = new Worker(module, { type: "module", deno: { permissions: permissionsFor(reach) } });
+  const worker = workerFor(module, reach);
   try {
     const ended = Promise.withResolvers<number>();
     worker.addEventListener("error", (event) => {

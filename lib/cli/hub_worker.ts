@@ -16,6 +16,7 @@ import { waitAtMost } from "../waiting.ts";
 import { CommandError } from "./args.ts";
 import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
+import { holderOf } from "./holder.ts";
 import { hostAndPort } from "./reach.ts";
 
 /** What is to be served, and how. */
@@ -79,7 +80,7 @@ serveConfined<HubSettings>("ollie hub", async (settings, supervisor) => {
   // Who comes before the hub has subscribed would be told that it has.
   const first = await Promise.race([hub.ready, supervisor.stopped.then(() => "stopped" as const)]);
   if (first === "stopped") return;
-  const listening = listen(server, settings);
+  const listening = await listen(server, settings);
   const { addr } = listening;
   const scheme = settings.tls === undefined ? "http" : "https";
   supervisor.listening([`${scheme}://${hostAndPort(addr.hostname, addr.port)}`]);
@@ -88,7 +89,8 @@ serveConfined<HubSettings>("ollie hub", async (settings, supervisor) => {
   await waitAtMost(DRAIN_MS, Promise.all([listening.shutdown(), server.close()]));
 });
 
-function listen(server: HubServer, { hostname, port, tls }: HubSettings): Deno.HttpServer<Deno.NetAddr> {
+async function listen(server: HubServer, settings: HubSettings): Promise<Deno.HttpServer<Deno.NetAddr>> {
+  const { hostname, port, tls } = settings;
   try {
     return Deno.serve({
       hostname,
@@ -101,7 +103,10 @@ function listen(server: HubServer, { hostname, port, tls }: HubSettings): Deno.H
       },
     }, (request) => server.handle(request));
   } catch (error) {
-    throw new CommandError(`cannot listen on ${hostname}:${port}: ${reasonOf(error)}`, { cause: error });
+    const why = error instanceof Deno.errors.AddrInUse
+      ? `the address is in use, ${await holderOf(hostname, port)}`
+      : reasonOf(error);
+    throw new CommandError(`cannot listen on ${hostAndPort(hostname, port)}: ${why}`, { cause: error });
   }
 }
 

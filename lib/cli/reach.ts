@@ -5,6 +5,8 @@
  */
 import { parseAddress } from "../address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
+import { withoutPermission } from "../os_error.ts";
+import { CommandError } from "./args.ts";
 
 /** What there is to reach. Nothing else is. */
 export interface Reach {
@@ -53,22 +55,50 @@ export function hostAndPort(hostname: string, port: number): string {
 }
 
 /**
- * The permissions of a worker that is to reach that and nothing else.
+ * Starts a worker that may reach that and nothing else.
  *
+ * @param module its module
  * @param reach what it may reach
+ * @throws {CommandError} if this program may not reach all of that itself
  */
-export function permissionsFor({ directories, sockets, hosts }: Reach): Deno.PermissionOptionsObject {
-  const paths = [...directories, ...sockets];
-  const network = [...hosts, ...socketsAreNetwork() ? sockets.map((path) => `unix:${path}`) : []];
-  return { read: paths, write: paths, net: network, env: false, ffi: false, import: false, run: false, sys: false };
+export function workerFor(module: URL, reach: Reach): Worker {
+  try {
+    return startWorker(module, reach);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    throw new CommandError(`cannot start the server: ${lackOf(reach)}`, { cause: error });
+  }
 }
 
-/** Whether this Deno asks for permission to use the network, too, where a socket in the file system is used. */
-function socketsAreNetwork(): boolean {
+/** Which permission is missing to reach all of that: Deno says only that one is. */
+function lackOf({ directories, sockets, hosts }: Reach): string {
+  const wanted: readonly (readonly ["read" | "write" | "net", string])[] = [
+    ...[...directories, ...sockets].flatMap((path) => [["read", path], ["write", path]] as const),
+    ...hosts.map((host) => ["net", host] as const),
+  ];
+  const missing = wanted.find(([name, what]) => {
+    return Deno.permissions.querySync(name === "net" ? { name, host: what } : { name, path: what }).state !== "granted";
+  });
+  // If it is none of these, it is the part of the network that a socket is, which not every Deno can be asked about.
+  const [name, what] = missing ?? ["net", `unix:${sockets[0]}`];
+  return withoutPermission(name, what);
+}
+
+function startWorker(module: URL, { directories, sockets, hosts }: Reach): Worker {
+  const paths = [...directories, ...sockets];
+  const rest = { import: originOf(module), env: false, ffi: false, run: false, sys: false };
+  const start = (net: string[]) =>
+    new Worker(module, { type: "module", deno: { permissions: { read: paths, write: paths, net, ...rest } } });
   try {
-    Deno.permissions.querySync({ name: "net", host: "unix:/socket" });
-    return true;
-  } catch {
-    return false;
+    return start([...hosts, ...sockets.map((path) => `unix:${path}`)]);
+  } catch (error) {
+    // For a Deno to which a socket in the file system is no part of the network, that is no address.
+    if (!(error instanceof URIError)) throw error;
+    return start([...hosts]);
   }
+}
+
+/** Where a program's modules come from, if that is over the network: it may load them, and nothing else. */
+function originOf({ protocol, hostname, port }: URL): string[] {
+  return protocol === "file:" ? [] : [`${hostname}:${port || (protocol === "http:" ? 80 : 443)}`];
 }

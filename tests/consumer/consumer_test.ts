@@ -7,7 +7,7 @@ import { has, Running } from "../cli/ollie.ts";
 import { browserPath, startBrowser } from "../hub/browser.ts";
 import { type RunningHub, startHub } from "../hub/running_hub.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
-import { copyTo, PackageServer, programFor, publishedFiles } from "./published.ts";
+import { copyTo, PackageServer, programFor, publishedFiles, version } from "./published.ts";
 
 /** How it ended. */
 interface Outcome {
@@ -68,7 +68,12 @@ Deno.test("what is published is what a program needs, and nothing that only this
 Deno.test("a program in Deno imports the module by URL, and needs no more than its directory", async () => {
   using directory = temporaryDirectory();
   const bus = `${directory.path}/bus`;
-  const heard = ["true true color session.abc123.state Uint8Array(2) [ 0, 255 ]", "TopicError", "BusError"];
+  const heard = [
+    "true true color session.abc123.state Uint8Array(2) [ 0, 255 ]",
+    "TopicError",
+    "BusError",
+    "MemoryBus NinepBus HubBus",
+  ];
   const permissions = ["--no-prompt", `--allow-read=${bus}`, `--allow-write=${bus}`];
   {
     await using server = new PackageServer();
@@ -115,21 +120,14 @@ Deno.test("programs of others have the right types, also the strictest, and wher
   await check("page.ts", { lib: ["dom", "dom.iterable", "esnext"] }, "--all");
 });
 
-Deno.test("the executable runs from a URL, with its page", async () => {
+Deno.test("ollie runs from a URL, with its page and its workers", async () => {
   using directory = temporaryDirectory();
   await using server = new PackageServer();
-  const ollie = deno(
-    "run",
-    server,
-    "--no-prompt",
-    "--allow-read",
-    "--allow-write",
-    "--allow-net",
-    `${server.url}cli.ts`,
-  );
+  const permissions = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--unstable-worker-options"];
+  const ollie = deno("run", server, ...permissions, `${server.url}cli.ts`);
   await says([...ollie, "pub", "--data", "red\n", "bus", "color"], directory.path, []);
   await says([...ollie, "sub", "bus"], directory.path, ["red"]);
-  await says([...ollie, "--version"], directory.path, ["ollie 0.1.0"]);
+  await says([...ollie, "--version"], directory.path, [`ollie ${version}`]);
 
   await using hub = new Running(["env", "-C", directory.path, ...ollie, "hub", "--listen", "127.0.0.1:0", "bus"]);
   const [, url] = /^ollie hub: listening on (\S+)$/.exec(await hub.stderr.next() ?? "") ?? [];

@@ -2,10 +2,12 @@
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** What others import, and which file that is: `exports` of `deno.json`. */
-const { name, exports }: { name: string; exports: Record<string, string> } = JSON.parse(
+const manifest: { name: string; version: string; exports: Record<string, string> } = JSON.parse(
   Deno.readTextFileSync(new URL("deno.json", ROOT)),
 );
+
+/** Of the package. */
+export const { version } = manifest;
 
 let files: readonly string[] | undefined;
 
@@ -34,8 +36,8 @@ function listFiles(): readonly string[] {
  */
 export function programFor(program: string, base: string): string {
   let text = Deno.readTextFileSync(new URL(`programs/${program}`, import.meta.url));
-  for (const [entry, file] of Object.entries(exports)) {
-    text = text.replaceAll(`"${name}${entry.slice(1)}"`, JSON.stringify(`${base}${file.slice(2)}`));
+  for (const [entry, file] of Object.entries(manifest.exports)) {
+    text = text.replaceAll(`"${manifest.name}${entry.slice(1)}"`, JSON.stringify(`${base}${file.slice(2)}`));
   }
   return text;
 }

@@ -71,6 +71,7 @@ Deno.test({
       assert.equal(Deno.readTextFileSync(`${unpacked}/${file}`), Deno.readTextFileSync(new URL(file, ROOT)));
     }
     const executable = `${unpacked}/${target.executable}`;
+    assert.equal(Deno.readTextFileSync(`${unpacked}/ollie.1`), (await run(executable, ["manual"])).stdout);
     const smoke = new URL("release/smoke.ts", ROOT).pathname;
     assert.deepEqual(await run(Deno.execPath(), ["run", "--quiet", "--allow-all", smoke, executable]), {
       code: 0,

@@ -7,6 +7,9 @@ const ATTEMPTS: Readonly<Record<string, () => unknown>> = {
   "read a file": () => Deno.readTextFileSync("/etc/passwd"),
   "read a file by node:fs": async () => (await import("node:fs")).readFileSync("/etc/passwd"),
   "read a file by importing it": () => import(`file:///etc/${"passwd"}`),
+  "read a file by having a module import it": () => import(moduleOf(`import "file:///etc/passwd";`)),
+  "read a file by starting it as a worker": () => workerSays("file:///etc/passwd"),
+  "import from the network": () => import(`http://127.0.0.1:${9001}/`),
   "list a directory": () => [...Deno.readDirSync("/")],
   "look at a file": () => Deno.statSync("/etc/passwd"),
   "write a file": () => Deno.removeSync(Deno.makeTempFileSync()),
@@ -25,20 +28,36 @@ const ATTEMPTS: Readonly<Record<string, () => unknown>> = {
   "read the environment": () => Deno.env.get("PATH"),
   "ask the system": () => Deno.hostname(),
   "load a library": () => Deno.dlopen("libc.so.6", { getpid: { parameters: [], result: "i32" } }).close(),
-  "have a worker do it": () =>
-    new Promise<void>((resolve, reject) => {
-      const code =
-        `try { Deno.readTextFileSync("/etc/passwd"); postMessage(""); } catch ({ name }) { postMessage(name); }`;
-      const worker = new Worker(`data:text/javascript,${encodeURIComponent(code)}`, { type: "module" });
-      worker.onmessage = ({ data: name }) => {
-        worker.terminate();
-        if (name === "") resolve();
-        else reject(Object.assign(new Error(name), { name }));
-      };
-    }),
+  "have a worker do it": async () => {
+    const said = await workerSays(moduleOf(
+      `try { Deno.readTextFileSync("/etc/passwd"); postMessage(""); } catch (error) { postMessage(error.message); }`,
+    ));
+    if (said !== "") throw new TypeError(said);
+  },
   "give a worker more": () =>
     new Worker("data:text/javascript,", { type: "module", deno: { permissions: { read: true } } }).terminate(),
 };
+
+/** A module as a URL. */
+function moduleOf(code: string): string {
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+}
+
+/** What a worker says first. */
+async function workerSays(module: string): Promise<string> {
+  const worker = new Worker(module, { type: "module" });
+  try {
+    return await new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = (event) => {
+        event.preventDefault();
+        reject(new TypeError(event.message));
+      };
+    });
+  } finally {
+    worker.terminate();
+  }
+}
 
 /** How many lines there are. */
 export const ATTEMPT_COUNT = Object.keys(ATTEMPTS).length;

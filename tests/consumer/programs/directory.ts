@@ -25,3 +25,7 @@ for (const attempt of [() => bus.publish("two words", ""), () => openBus("kafka:
     console.log(error instanceof TopicError ? "TopicError" : error instanceof BusError ? "BusError" : error);
   }
 }
+
+// What carries the others is at hand as well, though nothing more may be loaded.
+const others = await Promise.all(["mem:", "unix:/run/ollie", "ws://localhost:8080"].map(openBus));
+console.log(others.map(({ constructor }) => constructor.name).join(" "));
