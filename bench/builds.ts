@@ -31,12 +31,10 @@ const OTHERS: readonly Build[] = [
   {
     what: "with all subcommands loaded at the start",
     make: async (output) => {
-      // Absolute addresses would lead out of the executable, to the files that it was made of.
-      const root = `.${"/..".repeat(output.split("/").length - 2)}${ROOT.pathname}`;
       const subcommands = LATE_MODULES.filter((path) => !path.endsWith("_worker.ts"));
       const modules = ["lib/cli/pub.ts", "lib/cli/sub.ts", ...subcommands];
-      const imports = modules.map((path) => `import "${root}${path}";\n`);
-      const main = `import { main } from "${root}${ENTRY}";\nDeno.exit(await main(Deno.args));\n`;
+      const imports = modules.map((path) => `import "../../${path}";\n`);
+      const main = `import { main } from "../../${ENTRY}";\nDeno.exit(await main(Deno.args));\n`;
       await Deno.writeTextFile(`${output}.ts`, imports.join("") + main);
       await build(output, FLAGS, `${output}.ts`);
     },
@@ -78,7 +76,10 @@ function without(flags: readonly string[], ...left: readonly string[]): string[]
   return flags.filter((flag) => !left.includes(flag));
 }
 
-using directory = temporaryDirectory();
+const dist = new URL("dist", ROOT).pathname;
+await Deno.mkdir(dist, { recursive: true });
+/** Within the project, since an executable imports nothing from outside of what it was made of. */
+using directory = temporaryDirectory(dist);
 /** The bus that is published to grows; the one that is subscribed to holds one event. */
 const [growing, single] = [`${directory.path}/growing`, `${directory.path}/single`];
 const COMMANDS = [["--version"], ["pub", "--data", "red", growing], ["sub", single]];

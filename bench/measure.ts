@@ -63,9 +63,9 @@ function shuffled<T>(items: readonly T[]): T[] {
   );
 }
 
-/** A directory that goes at the end of the block. */
-export function temporaryDirectory(): Disposable & { readonly path: string } {
-  const path = Deno.makeTempDirSync({ prefix: "ollie-bench-" });
+/** A directory that goes at the end of the block, in another one if that is named. */
+export function temporaryDirectory(dir?: string): Disposable & { readonly path: string } {
+  const path = Deno.makeTempDirSync({ prefix: "ollie-bench-", dir });
   return { path, [Symbol.dispose]: () => Deno.removeSync(path, { recursive: true }) };
 }
 
