@@ -9,7 +9,7 @@ import type { Subcommands } from "./lib/cli/command.ts";
  * All subcommands.
  *
  * Deno reads all that a program may import, if it can tell beforehand what that is. For the subcommands that start often it
- * should; the others, which would cost those a millisecond, are found when they are asked for (and named in the compile task).
+ * should; the others, which would cost those a millisecond, are found when they are asked for (and named in release/executable.ts).
  */
 const SUBCOMMANDS: Subcommands = {
   pub: { summary: "publish an event", load: () => import("./lib/cli/pub.ts") },

@@ -5,7 +5,7 @@
 import { compile, ENTRY, FLAGS, INCLUDES, LATE_MODULES, LOCK, NO_CODE_CACHE, ROOT } from "../release/executable.ts";
 import { execute, inTurn, temporaryDirectory } from "./measure.ts";
 
-const TIMES = 60;
+const TIMES = 100;
 
 /** Makes an executable. */
 interface Build {
@@ -33,7 +33,8 @@ const OTHERS: readonly Build[] = [
     make: async (output) => {
       // Absolute addresses would lead out of the executable, to the files that it was made of.
       const root = `.${"/..".repeat(output.split("/").length - 2)}${ROOT.pathname}`;
-      const modules = ["lib/cli/pub.ts", "lib/cli/sub.ts", ...LATE_MODULES];
+      const subcommands = LATE_MODULES.filter((path) => !path.endsWith("_worker.ts"));
+      const modules = ["lib/cli/pub.ts", "lib/cli/sub.ts", ...subcommands];
       const imports = modules.map((path) => `import "${root}${path}";\n`);
       const main = `import { main } from "${root}${ENTRY}";\nDeno.exit(await main(Deno.args));\n`;
       await Deno.writeTextFile(`${output}.ts`, imports.join("") + main);
@@ -78,14 +79,14 @@ function without(flags: readonly string[], ...left: readonly string[]): string[]
 }
 
 using directory = temporaryDirectory();
-const bus = `${directory.path}/bus`;
-/** `sub` prints the first event, which `pub` has left. */
-const COMMANDS = [["--version"], ["pub", "--data", "red", bus], ["sub", bus]];
+/** The bus that is published to grows; the one that is subscribed to holds one event. */
+const [growing, single] = [`${directory.path}/growing`, `${directory.path}/single`];
+const COMMANDS = [["--version"], ["pub", "--data", "red", growing], ["sub", single]];
 
 const builds = [AS_RELEASED, ...OTHERS, EMPTY];
 const executables = builds.map((_, i) => `${directory.path}/build${i}`);
 for (const [i, { make }] of builds.entries()) await make(executables[i]);
-await execute([executables[0], "pub", "--data", "red", bus]);
+await execute([executables[0], "pub", "--data", "red", single]);
 
 const columns = [];
 for (const args of COMMANDS) columns.push(await inTurn(TIMES, executables.map((executable) => [executable, ...args])));
