@@ -22,8 +22,9 @@ export function reasonOf(error: unknown, directory?: string): string {
   return said[0].toLowerCase() + said.slice(1);
 }
 
-/** How Deno words that a program lacks a permission. It throws errors of several classes, so this is what tells. */
-const REQUIRES = /^Requires (\w+) access(?: to "(.*)")?, run again with the --allow-\w+ flag/s;
+/** How Deno words that a program, or an executable, lacks a permission. It throws errors of several classes, so this tells. */
+const REQUIRES =
+  /^Requires (\w+) access(?: to "(.*)")?, (?:run again with the|specify the required permissions during compilation)/s;
 
 /** What a program does that has a permission. */
 const USES: Readonly<Record<string, string>> = {
@@ -59,13 +60,13 @@ export function missingPermission(message: string, directory?: string): string |
  */
 export function withoutPermission(kind: string, what: string | undefined, directory?: string): string {
   const use = USES[kind];
-  if (what === undefined || use === undefined) {
-    return `Deno does not let this program do that: start it with --allow-${kind}`;
-  }
+  // An executable has the permissions that it was compiled with.
+  const remedy = `${Deno.build.standalone ? "compile" : "start"} it with --allow-${kind}`;
+  if (what === undefined || use === undefined) return `Deno does not let this program do that: ${remedy}`;
   const scope = kind === "read" || kind === "write" ? directory ?? what : what;
   // A socket's name while it is made is not known beforehand; and a comma would begin another scope.
-  const flag = what.startsWith("unix:") || !/^[\w./:[\]~+-]+$/.test(scope) ? "" : `=${scope}`;
-  return `Deno does not let this program ${use} ${what}: start it with --allow-${kind}${flag}`;
+  const isScope = !what.startsWith("unix:") && /^[\w./:[\]~+-]+$/.test(scope);
+  return `Deno does not let this program ${use} ${what}: ${remedy}${isScope ? `=${scope}` : ""}`;
 }
 
 /**

@@ -157,6 +157,12 @@ Deno.test("whatever a name holds, what is said of it is right", () => {
   );
   assert.equal(requires("/bin/sh", "run"), "Deno does not let this program do that: start it with --allow-run");
   assert.equal(
+    missingPermission(
+      'Requires net access to "a:1", specify the required permissions during compilation using `deno compile --allow-net`',
+    ),
+    "Deno does not let this program use the network at a:1: start it with --allow-net=a:1",
+  );
+  assert.equal(
     missingPermission("Requires sys access, run again with the --allow-sys flag"),
     "Deno does not let this program do that: start it with --allow-sys",
   );
