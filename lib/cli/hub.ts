@@ -26,6 +26,7 @@ import {
 } from "./args.ts";
 import { complain } from "./failure.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
+import { notifySocket, tellReady } from "./readiness.ts";
 import { firstSignal, INTERRUPTED } from "./signals.ts";
 
 const options = {
@@ -105,6 +106,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "10000", "--max-connections");
   const maxSubscriptions = parseCount(values["max-subscriptions"] ?? "10000", "--max-subscriptions");
   const visitors = new Visitors({ loopback, allowed: values["allow-origin"].map(parseOrigin) });
+  const manager = notifySocket();
   keepPermissions("read", "write", "net");
   const tokens = values.tokens === undefined ? undefined : await readTokens(values.tokens);
   const tls = values.cert === undefined || values.key === undefined
@@ -148,7 +150,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const { addr } = listening;
   const host = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
   if (values.verbose) say(`serving ${scheme === "mem" ? "mem:, which keeps nothing" : bus}`);
-  say(`listening on http${"cert" in tls ? "s" : ""}://${host}:${addr.port}`);
+  await tellReady("ollie hub", [`http${"cert" in tls ? "s" : ""}://${host}:${addr.port}`], manager);
   // The network is needed no more, unless the bus is there.
   keepPermissions(...permissionsOf(scheme));
 

@@ -13,6 +13,7 @@ import { reasonOf } from "../os_error.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
 import { complain } from "./failure.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
+import { notifySocket, tellReady } from "./readiness.ts";
 import { parseServerAddress } from "./server_address.ts";
 import { firstSignal, INTERRUPTED } from "./signals.ts";
 
@@ -76,8 +77,9 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
   const trace = values.debug ? await traceOnStandardError() : undefined;
+  const manager = notifySocket();
   keepPermissions("read", "write", "net");
-  return await serve({ bus, scheme, addresses, mode, maxConnections, maxFids, trace });
+  return await serve({ bus, scheme, addresses, mode, maxConnections, maxFids, trace, manager });
 }
 
 /** What was asked for. */
@@ -89,10 +91,11 @@ interface Serving {
   readonly maxConnections: number;
   readonly maxFids: number;
   readonly trace: NinepServerOptions["trace"];
+  readonly manager: string | undefined;
 }
 
 async function serve(serving: Serving): Promise<number> {
-  const { scheme, addresses, mode, maxConnections, maxFids, trace } = serving;
+  const { scheme, addresses, mode, maxConnections, maxFids, trace, manager } = serving;
   await using bus = await openBus(serving.bus);
   const tree = new EventTree(bus, {
     stats: () => ({ connections: server.connections, fids: server.fids }),
@@ -104,6 +107,7 @@ async function serve(serving: Serving): Promise<number> {
   });
   using listening = new DisposableStack();
   const accepting: Promise<void>[] = [];
+  const places: string[] = [];
   const signal = firstSignal();
   for (const address of addresses) {
     const place = listening.use(await listenAt(address, mode));
@@ -115,9 +119,10 @@ async function serve(serving: Serving): Promise<number> {
         `warning: ${where} can be reached from other machines, and 9P has no authentication here`,
       );
     }
-    complain("ollie serve9p", `listening on ${where}`);
+    places.push(where);
     accepting.push(acceptAll(place, server, maxConnections));
   }
+  await tellReady("ollie serve9p", places, manager);
   // The network is needed no more, unless the bus is there; a socket in the file system is to be removed.
   keepPermissions("read", "write", ...permissionsOf(scheme));
 
