@@ -43,15 +43,17 @@ export async function execute([program, ...args]: readonly string[]): Promise<vo
   if (!success) throw new Error(`${program} ${args.join(" ")} failed`);
 }
 
-/** Runs two commands in turn, so that both meet the machine in the same mood, and tells the medians of their times. */
-export async function inTurn(times: number, a: readonly string[], b: readonly string[]): Promise<[number, number]> {
-  const took: [number[], number[]] = [[], []];
+/** Runs commands in turn, so that all meet the machine in the same mood, and tells the medians of their times in milliseconds. */
+export async function inTurn(times: number, commands: readonly (readonly string[])[]): Promise<number[]> {
+  const took: number[][] = commands.map(() => []);
   for (let i = 0; i <= times; i++) {
-    const pair = [await timed(() => execute(a)), await timed(() => execute(b))];
-    // The first run of each fills the caches.
-    if (i > 0) pair.forEach((time, which) => took[which].push(time));
+    for (const [which, command] of commands.entries()) {
+      const time = await timed(() => execute(command));
+      // The first run of each fills the caches.
+      if (i > 0) took[which].push(time);
+    }
   }
-  return [median(took[0]), median(took[1])];
+  return took.map(median);
 }
 
 /** A directory that goes at the end of the block. */

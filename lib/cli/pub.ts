@@ -3,13 +3,14 @@
  *
  * @module
  */
+import { parseAddress } from "../address.ts";
 import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
 import { writeAllSync } from "../bytes.ts";
-import { openPublisher, parseAddress } from "../open.ts";
 import { reasonOf } from "../os_error.ts";
 import { checkOperands, type Command, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import { inputLines, readInput } from "./input.ts";
+import { openPublisher } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {

@@ -1,7 +1,7 @@
 /**
- * Telling that a server can be used: to people by a line on standard error, and to the service manager that has started it, if
- * one has, as `sd_notify(3)` describes it. A manager names a socket in `$NOTIFY_SOCKET`, and takes the service for started once
- * `READY=1` has come there; what depends on it waits until then.
+ * Telling the service manager that has started a server, if one has, that the server can be used, as `sd_notify(3)` describes it.
+ * A manager names a socket in `$NOTIFY_SOCKET`, and takes the service for started once `READY=1` has come there; what depends on
+ * it waits until then.
  *
  * @module
  */
@@ -19,14 +19,17 @@ export function notifySocket(): string | undefined {
 }
 
 /**
- * Tells that a server listens. That the manager cannot be told is said, and does not end what works.
+ * Tells the manager, if there is one, that a server listens. That the manager cannot be told is said, and does not end what works.
  *
  * @param who the program and subcommand, such as `ollie hub`
  * @param addresses where it listens
  * @param manager where the service manager listens, as {@link notifySocket} has it
  */
-export async function tellReady(who: string, addresses: readonly string[], manager: string | undefined): Promise<void> {
-  for (const address of addresses) complain(who, `listening on ${address}`);
+export async function notifyReady(
+  who: string,
+  addresses: readonly string[],
+  manager: string | undefined,
+): Promise<void> {
   if (manager === undefined) return;
   try {
     await notify(manager, `READY=1\nSTATUS=Listening on ${addresses.join(" and ")}\n`);

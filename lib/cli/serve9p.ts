@@ -3,19 +3,18 @@
  *
  * @module
  */
-import { type BusScheme, openBus, parseAddress } from "../open.ts";
-import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
-import { listenAt, type Listening } from "../ninep/listen.ts";
-import { NinepServer, type NinepServerOptions } from "../ninep/server.ts";
-import { EventTree } from "../ninep/tree.ts";
+import { parseAddress } from "../address.ts";
 import { isLoopback } from "../loopback.ts";
-import { reasonOf } from "../os_error.ts";
+import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
+import { SocketPlace } from "../ninep/socket_place.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
+import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
-import { keepPermissions, permissionsOf } from "./permissions.ts";
-import { notifySocket, tellReady } from "./readiness.ts";
+import { keepPermissions } from "./permissions.ts";
+import { notifyReady, notifySocket } from "./readiness.ts";
+import { hostAndPort, type Reach, reachOfBus } from "./reach.ts";
+import type { NinepSettings } from "./serve9p_worker.ts";
 import { parseServerAddress } from "./server_address.ts";
-import { firstSignal, INTERRUPTED } from "./signals.ts";
 
 const options = {
   listen: {
@@ -53,9 +52,6 @@ no authentication here: whoever can connect can read and publish.
   ],
 };
 
-/** How long to wait before a connection is accepted again after that has failed, in milliseconds. */
-const RETRY_MS = 100;
-
 /**
  * Runs `ollie serve9p`.
  *
@@ -76,88 +72,62 @@ export async function run(args: readonly string[]): Promise<number> {
   const mode = parseMode(values.mode ?? "600");
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
-  const trace = values.debug ? await traceOnStandardError() : undefined;
   const manager = notifySocket();
-  keepPermissions("read", "write", "net");
-  return await serve({ bus, scheme, addresses, mode, maxConnections, maxFids, trace, manager });
-}
+  // Where this program has come over the network, so does the worker.
+  keepPermissions("read", "write", "net", "import");
 
-/** What was asked for. */
-interface Serving {
-  readonly bus: string;
-  readonly scheme: BusScheme;
-  readonly addresses: readonly NinepAddress[];
-  readonly mode: number;
-  readonly maxConnections: number;
-  readonly maxFids: number;
-  readonly trace: NinepServerOptions["trace"];
-  readonly manager: string | undefined;
-}
-
-async function serve(serving: Serving): Promise<number> {
-  const { scheme, addresses, mode, maxConnections, maxFids, trace, manager } = serving;
-  await using bus = await openBus(serving.bus);
-  const tree = new EventTree(bus, {
-    stats: () => ({ connections: server.connections, fids: server.fids }),
-  });
-  const server: NinepServer = new NinepServer(tree.root, {
-    maxFids,
-    trace,
-    log: (message) => complain("ollie serve9p", message),
-  });
-  using listening = new DisposableStack();
-  const accepting: Promise<void>[] = [];
-  const places: string[] = [];
-  const signal = firstSignal();
+  using sockets = new DisposableStack();
+  const places: SocketPlace[] = [];
+  const listen: NinepAddress[] = [];
   for (const address of addresses) {
-    const place = listening.use(await listenAt(address, mode));
-    const { transport } = place.address;
-    const where = formatNinepAddress(place.address);
-    if (transport === "tcp" && !isLoopback(place.address.hostname)) {
-      complain(
-        "ollie serve9p",
-        `warning: ${where} can be reached from other machines, and 9P has no authentication here`,
+    if (address.transport === "tcp") {
+      listen.push(address);
+    } else {
+      const place = sockets.use(await SocketPlace.prepare(address.path, mode));
+      places.push(place);
+      listen.push({ transport: "unix", path: place.path });
+    }
+  }
+  return await runConfined<NinepSettings>({
+    who: "ollie serve9p",
+    module: new URL("./serve9p_worker.ts", import.meta.url),
+    reach: reachOf(bus, listen, places),
+    settings: { bus, listen, maxConnections, maxFids, debug: values.debug },
+    listening: async (listened) => {
+      for (const place of places) place.put();
+      const reached = addresses.map((address, i) =>
+        address.transport === "unix" ? formatNinepAddress(address) : listened[i]
       );
-    }
-    places.push(where);
-    accepting.push(acceptAll(place, server, maxConnections));
-  }
-  await tellReady("ollie serve9p", places, manager);
-  // The network is needed no more, unless the bus is there; a socket in the file system is to be removed.
-  keepPermissions("read", "write", ...permissionsOf(scheme));
-
-  const received = await signal;
-  listening.dispose();
-  await Promise.all(accepting);
-  await server.close();
-  return received === "SIGINT" ? INTERRUPTED : 0;
+      await notifyReady("ollie serve9p", reached, manager);
+      // The socket in the file system is to be removed at the end; all else is the worker's.
+      keepPermissions(...places.length > 0 ? ["read", "write"] as const : []);
+      for (const address of reached) announce(address);
+    },
+  });
 }
 
-/** Serves all that connect, until there will be no more. */
-async function acceptAll(place: Listening, server: NinepServer, maxConnections: number): Promise<void> {
-  for (;;) {
-    try {
-      const connection = await place.accept();
-      if (connection === undefined) return;
-      if (server.connections < maxConnections) {
-        server.serve(connection);
-      } else {
-        connection.close();
-        complain("ollie serve9p", `refused a connection: there are ${maxConnections}, as many as may be`);
-      }
-    } catch (error) {
-      complain("ollie serve9p", `cannot accept a connection: ${reasonOf(error)}`);
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    }
-  }
-}
-
-async function traceOnStandardError(): Promise<NinepServerOptions["trace"]> {
-  const { formatMessage } = await import("../ninep/text.ts");
-  return (connection, direction, message) => {
-    const marked = direction === "<-" ? `<-${connection}-` : `-${connection}->`;
-    console.error(`${marked} ${formatMessage(message)}`);
+/** What the server may reach: its bus, and where it listens. */
+function reachOf(bus: string, listen: readonly NinepAddress[], places: readonly SocketPlace[]): Reach {
+  const reach = reachOfBus(bus);
+  return {
+    directories: [...reach.directories, ...places.map(({ directory }) => directory)],
+    sockets: [...reach.sockets, ...places.map(({ path }) => path)],
+    hosts: [
+      ...reach.hosts,
+      ...listen.flatMap((address) => address.transport === "tcp" ? [hostAndPort(address.hostname, address.port)] : []),
+    ],
   };
+}
+
+function announce(address: string): void {
+  const parsed = parseNinepAddress(address);
+  if (parsed.transport === "tcp" && !isLoopback(parsed.hostname)) {
+    complain(
+      "ollie serve9p",
+      `warning: ${address} can be reached from other machines, and 9P has no authentication here`,
+    );
+  }
+  complain("ollie serve9p", `listening on ${address}`);
 }
 
 function parseMode(text: string): number {

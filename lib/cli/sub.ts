@@ -3,11 +3,11 @@
  *
  * @module
  */
+import { parseAddress } from "../address.ts";
 import { BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import { openBus, parseAddress } from "../open.ts";
 import {
   checkOperands,
   type Command,
@@ -21,6 +21,7 @@ import {
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
+import { openBus } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {

@@ -128,7 +128,7 @@ Deno.test("before it reads any input, a subcommand has given up every permission
   }
 });
 
-Deno.test("what speaks 9P keeps the network, and serve9p on a directory only until it listens", async () => {
+Deno.test("what speaks 9P keeps the network; what starts a server keeps next to nothing once the server listens", async () => {
   using directory = temporaryDirectory();
   const probe = `
     import { main } from ${JSON.stringify(new URL("../../cli.ts", import.meta.url).href)};
@@ -137,23 +137,30 @@ Deno.test("what speaks 9P keeps the network, and serve9p on a directory only unt
       console.error(name, kinds.filter((name) => Deno.permissions.querySync({ name }).state === "granted").join(" "));
       return original(...given);
     };
-    for (const name of ["listen", "connect", "removeSignalListener"]) Deno[name] = told(name, Deno[name]);
+    for (const name of ["connect", "removeSignalListener"]) Deno[name] = told(name, Deno[name]);
     Deno.exit(await main(Deno.args));`;
   const file = `${directory.path}/probe.ts`;
   Deno.writeTextFileSync(file, probe);
   const socket = `unix:${directory.path}/s`;
-  const run = [Deno.execPath(), "run", "--quiet", "--no-check", "-A", file];
+  const run = [Deno.execPath(), "run", "--quiet", "--no-check", "--unstable-worker-options", "-A", file];
   const server = new Running([...run, "serve9p", "--listen", socket, `${directory.path}/bus`]);
   await using _ = server;
-  assert.equal(await server.stderr.next(), "listen read write net");
   assert.equal(await server.stderr.next(), `ollie serve9p: listening on ${socket}`);
   for (const args of [["pub", socket], ["sub", "-W", "100ms", socket], ["9p", "-a", socket, "ls", "/"]]) {
     const [program, ...rest] = [...run, ...args];
     const { stderr } = await new Deno.Command(program, { args: rest, stdin: "null" }).output();
     assert.equal(new TextDecoder().decode(stderr), "connect read write net\n");
   }
+  // The socket is still to be removed.
   server.signal("SIGTERM");
   assert.equal(await server.stderr.next(), "removeSignalListener read write");
+
+  for (const args of [["serve9p", "--listen", "tcp:127.0.0.1:0"], ["hub", "--listen", "127.0.0.1:0"]]) {
+    await using server = new Running([...run, ...args, `${directory.path}/bus`]);
+    assert.match(await server.stderr.next() ?? "", /: listening on /);
+    server.signal("SIGTERM");
+    assert.equal(await server.stderr.next(), "removeSignalListener ");
+  }
 });
 
 Deno.test("what speaks to a hub keeps the network alone, and files only for a cursor", async () => {
