@@ -12,10 +12,10 @@ export const ROOT = new URL("..", import.meta.url);
 export const ENTRY = "cli.ts";
 
 /** What it may do at most; a subcommand gives up what it does not need. */
-export const PERMISSIONS = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P"];
+export const PERMISSIONS = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P,NOTIFY_SOCKET"];
 
-/** What Deno calls unstable: a worker that may do less than the rest. */
-export const UNSTABLE = ["--unstable-worker-options"];
+/** What Deno calls unstable: the kind of socket that a service manager listens on, and a worker that may do less than the rest. */
+export const UNSTABLE = ["--unstable-net", "--unstable-worker-options"];
 
 /** Modules that are found only when they are asked for, so that Deno does not see by itself that they belong to it. */
 export const LATE_MODULES = [

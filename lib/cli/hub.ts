@@ -21,6 +21,7 @@ import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import type { HubSettings } from "./hub_worker.ts";
 import { keepPermissions } from "./permissions.ts";
+import { notifyReady, notifySocket } from "./readiness.ts";
 import { hostAndPort, reachOfBus } from "./reach.ts";
 
 const options = {
@@ -95,6 +96,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "10000", "--max-connections");
   const maxSubscriptions = parseCount(values["max-subscriptions"] ?? "10000", "--max-subscriptions");
   const allowedOrigins = values["allow-origin"].map(parseOrigin);
+  const manager = notifySocket();
   // Where this program has come over the network, so does the worker.
   keepPermissions("read", "write", "net", "import");
 
@@ -122,7 +124,8 @@ export async function run(args: readonly string[]): Promise<number> {
       verbose: values.verbose,
       page: await readPage(),
     },
-    listening: ([url]) => {
+    listening: async ([url]) => {
+      await notifyReady("ollie hub", [url], manager);
       keepPermissions();
       if (values.verbose) complain("ollie hub", `serving ${bus === "mem:" ? "mem:, which keeps nothing" : bus}`);
       complain("ollie hub", `listening on ${url}`);

@@ -12,6 +12,7 @@ import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { keepPermissions } from "./permissions.ts";
+import { notifyReady, notifySocket } from "./readiness.ts";
 import { hostAndPort, type Reach, reachOfBus } from "./reach.ts";
 import type { NinepSettings } from "./serve9p_worker.ts";
 import { parseServerAddress } from "./server_address.ts";
@@ -75,6 +76,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const mode = parseMode(values.mode ?? "600");
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
+  const manager = notifySocket();
   // Where this program has come over the network, so does the worker.
   keepPermissions("read", "write", "net", "import");
 
@@ -95,13 +97,15 @@ export async function run(args: readonly string[]): Promise<number> {
     module: new URL("./serve9p_worker.ts", import.meta.url),
     reach: reachOf(bus, listen, places),
     settings: { bus, listen, maxConnections, maxFids, debug: values.debug },
-    listening: (listened) => {
+    listening: async (listened) => {
       for (const place of places) place.put();
+      const reached = addresses.map((address, i) =>
+        address.transport === "unix" ? formatNinepAddress(address) : listened[i]
+      );
+      await notifyReady("ollie serve9p", reached, manager);
       // The socket in the file system is to be removed at the end; all else is the worker's.
       keepPermissions(...places.length > 0 ? ["read", "write"] as const : []);
-      addresses.forEach((address, i) =>
-        announce(address.transport === "unix" ? formatNinepAddress(address) : listened[i])
-      );
+      for (const address of reached) announce(address);
     },
   });
 }
