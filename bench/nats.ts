@@ -2,8 +2,8 @@
  * NATS as a carrier: what goes through the bus, against the client library by itself, which does the same with the same messages;
  * and a hub on NATS, against the same hub on `mem:`.
  */
-import { connect, headers, type NatsConnection } from "npm:@nats-io/transport-node@^3.4.0";
-import { jetstream, jetstreamManager } from "npm:@nats-io/jetstream@^3.4.0";
+import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { NatsBus } from "../lib/bus/nats.ts";
 import type { Bus } from "../mod.ts";
 import { CLI, median, type Row, RUN, temporaryDirectory, thousands, timed } from "./measure.ts";

@@ -5,6 +5,9 @@
  */
 import { BusError } from "./bus.ts";
 
+/** How those addresses begin that are not a directory's. */
+export const ADDRESS_PREFIXES = ["mem:", "unix:", "tcp:", "ws://", "wss://", "nats://", "tls://"] as const;
+
 /** The kinds of buses. */
 export type BusScheme = "dir" | "mem" | "9p" | "ws" | "nats";
 
@@ -28,10 +31,8 @@ export function parseAddress(address: string): { scheme: BusScheme; rest: string
   } else {
     const shown = address.replace(/\/\/.*@/s, "//");
     throw new BusError(
-      `${
-        JSON.stringify(shown)
-      } is not a bus that this ollie knows: it knows directories, mem:, unix:, tcp:, ws:, wss:, nats: ` +
-        `and tls: (a directory that is called so is dir:${shown})`,
+      `${JSON.stringify(shown)} is not a bus that this ollie knows: it knows directories and ` +
+        `${ADDRESS_PREFIXES.join(", ")} (a directory that is called so is dir:${shown})`,
     );
   }
   return { scheme, rest };

@@ -17,11 +17,11 @@ export const PERMISSIONS = [
   "--allow-read",
   "--allow-write",
   "--allow-net",
-  "--allow-env=OLLIE_9P,NATS_CREDS",
+  "--allow-env=OLLIE_9P,NATS_CREDS,NOTIFY_SOCKET",
 ];
 
-/** What Deno calls unstable: a worker that may do less than the rest. */
-export const UNSTABLE = ["--unstable-worker-options"];
+/** What Deno calls unstable: the kind of socket that a service manager listens on, and a worker that may do less than the rest. */
+export const UNSTABLE = ["--unstable-net", "--unstable-worker-options"];
 
 /** Modules that are found only when they are asked for, so that Deno does not see by itself that they belong to it. */
 export const LATE_MODULES = [
@@ -30,13 +30,15 @@ export const LATE_MODULES = [
   "lib/cli/ninep.ts",
   "lib/cli/hub.ts",
   "lib/cli/hub_worker.ts",
+  "lib/cli/completions.ts",
+  "lib/cli/manual.ts",
   "lib/cli/nats.ts",
   "lib/open.ts",
   "lib/bus/nats.ts",
 ];
 
 /** Files that it reads. */
-const FILES = ["lib/hub/page"];
+const FILES = ["lib/hub/page", "lib/cli/completions/engine.bash"];
 
 /** What is in it besides what it starts with. */
 export const INCLUDES = [...LATE_MODULES, ...FILES].map((path) => `--include=${path}`);

@@ -1,5 +1,5 @@
 /** A NATS server's operator, an account and a user, made up: what `nsc` does, as far as a test needs it. */
-import { createAccount, createOperator, createUser, type KeyPair } from "npm:@nats-io/nkeys@^2.0.3";
+import { createAccount, createOperator, createUser, type KeyPair } from "@nats-io/nkeys";
 
 /** What lets a user in at a server. */
 export interface Credentials {

@@ -23,7 +23,7 @@ export interface Confinement<Settings> {
   /** What the worker is told. */
   readonly settings: Settings;
   /** Called once it listens, with where it does; what it throws ends the server. */
-  readonly listening: (addresses: readonly string[]) => void;
+  readonly listening: (addresses: readonly string[]) => Promise<void>;
 }
 
 /**
@@ -43,10 +43,10 @@ export async function runConfined<Settings>(confinement: Confinement<Settings>):
       ended.resolve(1);
     });
     const { port1: port, port2: remote } = new MessageChannel();
-    port.onmessage = ({ data }: MessageEvent<Report>) => {
+    port.onmessage = async ({ data }: MessageEvent<Report>) => {
       if ("ended" in data) return ended.resolve(data.ended);
       try {
-        listening(data.listening);
+        await listening(data.listening);
       } catch (error) {
         ended.reject(error);
       }

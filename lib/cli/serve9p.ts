@@ -11,16 +11,17 @@ import {
   BUS_OPTIONS,
   busOptions,
   checkOperands,
-  type Command,
   HELP_OPTION,
   parseArgs,
   parseCount,
   printHelp,
   UsageError,
 } from "./args.ts";
+import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { keepPermissions } from "./permissions.ts";
+import { notifyReady, notifySocket } from "./readiness.ts";
 import { hostAndPort, type Reach, reachOfBus } from "./reach.ts";
 import type { NinepSettings } from "./serve9p_worker.ts";
 import { parseServerAddress } from "./server_address.ts";
@@ -30,10 +31,14 @@ const options = {
     short: "l",
     value: "ADDRESS",
     many: true,
-    help:
-      "listen there: unix:PATH or tcp:[HOST:]PORT, on this\nmachine alone unless HOST says more; give it again to\nlisten at several",
+    help: "listen there: unix:PATH or tcp:[HOST:]PORT, on this machine alone unless HOST says more; give it again to " +
+      "listen at several",
   },
-  mode: { value: "MODE", help: "who may use the socket of a unix:PATH, as chmod has it\n(default: 600)" },
+  mode: {
+    value: "MODE",
+    suggestions: ["600", "660", "666"],
+    help: "who may use the socket of a unix:PATH, as chmod has it (default: 600)",
+  },
   "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
   "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
   debug: { help: "print each message on standard error" },
@@ -41,18 +46,17 @@ const options = {
   ...HELP_OPTION,
 } as const;
 
-const command: Command = {
+/** What its help and its completions tell. */
+export const command: Command = {
   name: "serve9p",
-  operands: "[BUS]",
-  description: `Serve a bus over 9P2000 and 9P2000.u, until SIGINT or SIGTERM. BUS is a directory,
-which is made when it is first used, another server's address, or mem:, which
-ends with the server (the default).
+  operands: [{ value: "BUS", optional: true, suggestions: ["mem:"] }],
+  description:
+    `Serve a bus over 9P2000 and 9P2000.u, until SIGINT or SIGTERM. BUS is a directory, which is made when it is
+first used, another server's address, or mem:, which ends with the server (the default).
 
-The files are event and event.json (read them for events, write a filter into
-them first to read only what matches), pub (write lines: TOPIC PAYLOAD),
-pub.json (lines of JSON: {"topic": TOPIC, "payload": PAYLOAD}) and stats. 9P has
-no authentication here: whoever can connect can read and publish.
-`,
+The files are event and event.json (read them for events, write a filter into them first to read only what matches), pub
+(write lines: TOPIC PAYLOAD), pub.json (lines of JSON: {"topic": TOPIC, "payload": PAYLOAD}) and stats. 9P has no
+authentication here: whoever can connect can read and publish.`,
   options,
   examples: [
     ["ollie serve9p --listen unix:/run/ollie /tmp/a", "serve the directory /tmp/a"],
@@ -83,6 +87,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
   const said = await busOptions(values, bus);
+  const manager = notifySocket();
   // Where this program has come over the network, so does the worker.
   keepPermissions("read", "write", "net", "import");
 
@@ -103,13 +108,15 @@ export async function run(args: readonly string[]): Promise<number> {
     module: new URL("./serve9p_worker.ts", import.meta.url),
     reach: reachOf(bus, listen, places),
     settings: { bus, busOptions: said, listen, maxConnections, maxFids, debug: values.debug },
-    listening: (listened) => {
+    listening: async (listened) => {
       for (const place of places) place.put();
+      const reached = addresses.map((address, i) =>
+        address.transport === "unix" ? formatNinepAddress(address) : listened[i]
+      );
+      await notifyReady("ollie serve9p", reached, manager);
       // The socket in the file system is to be removed at the end; all else is the worker's.
       keepPermissions(...places.length > 0 ? ["read", "write"] as const : []);
-      addresses.forEach((address, i) =>
-        announce(address.transport === "unix" ? formatNinepAddress(address) : listened[i])
-      );
+      for (const address of reached) announce(address);
     },
   });
 }
