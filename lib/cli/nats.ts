@@ -5,7 +5,8 @@
  */
 import type { NatsOptions } from "../bus/nats/options.ts";
 import { reasonOf } from "../os_error.ts";
-import { type BUS_OPTIONS, CommandError, type OptionValues, UsageError } from "./args.ts";
+import { type BUS_OPTIONS, CommandError, UsageError } from "./args.ts";
+import type { OptionValues } from "./command.ts";
 
 /** The file with the credentials, if no option names one. */
 const VARIABLE = "NATS_CREDS";
