@@ -23,6 +23,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     summary: "serve a bus to browsers and services, over WebSocket and HTTP",
     load: () => import(besides("./lib/cli/hub.ts")),
   },
+  prune: { summary: "remove old events from a directory", load: () => import(besides("./lib/cli/prune.ts")) },
   "9p": { summary: "read and write files of a 9P server", load: () => import(besides("./lib/cli/ninep.ts")) },
 };
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { startRetention } from "../bus/directory/retention.ts";
 import { openBus, parseAddress } from "../open.ts";
 import { Hub } from "../hub/hub.ts";
 import { Page } from "../hub/page.ts";
@@ -25,6 +26,7 @@ import {
   UsageError,
 } from "./args.ts";
 import { complain } from "./failure.ts";
+import { parseRetain, RETAIN_OPTION } from "./limits.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 import { firstSignal, INTERRUPTED } from "./signals.ts";
 
@@ -50,6 +52,7 @@ const options = {
   "max-connections": { value: "N", help: "how many connections there may be (default: 10000)" },
   "max-message": { value: "BYTES", help: "how long an event that is published may be\n(default: 1M)" },
   "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to\n(default: 10000)" },
+  ...RETAIN_OPTION,
   verbose: { short: "v", help: "print who comes and goes on standard error" },
   ...HELP_OPTION,
 } as const;
@@ -104,6 +107,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxBuffer = parseBytes(values["max-buffer"] ?? "1M", "--max-buffer");
   const maxConnections = parseCount(values["max-connections"] ?? "10000", "--max-connections");
   const maxSubscriptions = parseCount(values["max-subscriptions"] ?? "10000", "--max-subscriptions");
+  const retained = parseRetain(values.retain, bus);
   const visitors = new Visitors({ loopback, allowed: values["allow-origin"].map(parseOrigin) });
   keepPermissions("read", "write", "net");
   const tokens = values.tokens === undefined ? undefined : await readTokens(values.tokens);
@@ -114,6 +118,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
   await using carrier = await openBus(bus);
   const say = (message: string) => complain("ollie hub", message);
+  using _retention = retained && startRetention(retained.path, retained.limits, say);
   const hub = new Hub(carrier, {
     maxBuffer,
     maxMessage,

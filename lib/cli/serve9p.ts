@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { startRetention } from "../bus/directory/retention.ts";
 import { type BusScheme, openBus, parseAddress } from "../open.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { listenAt, type Listening } from "../ninep/listen.ts";
@@ -12,6 +13,7 @@ import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
 import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
 import { complain } from "./failure.ts";
+import { parseRetain, RETAIN_OPTION, type Retained } from "./limits.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 import { parseServerAddress } from "./server_address.ts";
 import { firstSignal, INTERRUPTED } from "./signals.ts";
@@ -27,6 +29,7 @@ const options = {
   mode: { value: "MODE", help: "who may use the socket of a unix:PATH, as chmod has it\n(default: 600)" },
   "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
   "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
+  ...RETAIN_OPTION,
   debug: { help: "print each message on standard error" },
   ...HELP_OPTION,
 } as const;
@@ -75,9 +78,10 @@ export async function run(args: readonly string[]): Promise<number> {
   const mode = parseMode(values.mode ?? "600");
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
+  const retained = parseRetain(values.retain, bus);
   const trace = values.debug ? await traceOnStandardError() : undefined;
   keepPermissions("read", "write", "net");
-  return await serve({ bus, scheme, addresses, mode, maxConnections, maxFids, trace });
+  return await serve({ bus, scheme, addresses, mode, maxConnections, maxFids, trace, retained });
 }
 
 /** What was asked for. */
@@ -89,18 +93,21 @@ interface Serving {
   readonly maxConnections: number;
   readonly maxFids: number;
   readonly trace: NinepServerOptions["trace"];
+  readonly retained: Retained | undefined;
 }
 
 async function serve(serving: Serving): Promise<number> {
-  const { scheme, addresses, mode, maxConnections, maxFids, trace } = serving;
+  const { scheme, addresses, mode, maxConnections, maxFids, trace, retained } = serving;
+  const say = (message: string) => complain("ollie serve9p", message);
   await using bus = await openBus(serving.bus);
+  using _retention = retained && startRetention(retained.path, retained.limits, say);
   const tree = new EventTree(bus, {
     stats: () => ({ connections: server.connections, fids: server.fids }),
   });
   const server: NinepServer = new NinepServer(tree.root, {
     maxFids,
     trace,
-    log: (message) => complain("ollie serve9p", message),
+    log: say,
   });
   using listening = new DisposableStack();
   const accepting: Promise<void>[] = [];

@@ -57,8 +57,11 @@ const connection = new Connection({
     if (tense !== "past") seconds.add(secondOf(tense === "live" ? now : published));
     tail.add({ topic, time, line });
   },
-  gap() {
+  lost() {
     showNotice(`Events may have been missed: the connection was lost at ${lostAt}, and the hub's bus keeps none.`);
+  },
+  gap(reason) {
+    showNotice(`Events are missing: ${reason}.`);
   },
   forbidden(reason) {
     isRestricted = true;

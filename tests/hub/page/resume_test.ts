@@ -5,7 +5,7 @@ Deno.test("a page that has seen nothing has nowhere to go on from, or where the 
   assert.equal(new Progress().request, undefined);
   const empty = new Progress();
   empty.begin(null, 0);
-  assert.deepEqual(empty.request, { replay: "all" });
+  assert.deepEqual(empty.request, { after: null });
   const quiet = new Progress();
   quiet.begin("9", 0);
   assert.deepEqual(quiet.request, { after: "9" });
@@ -24,7 +24,7 @@ Deno.test("in the first seconds it goes on from the very start", () => {
   const progress = new Progress();
   progress.begin(null, 0);
   for (let i = 1; i <= 40; i++) progress.note(`id ${i}`, i * 100);
-  assert.deepEqual(progress.request, { replay: "all" });
+  assert.deepEqual(progress.request, { after: null });
 });
 
 Deno.test("events that came together, as the past does, are known for as long as they can come again", () => {
