@@ -26,9 +26,9 @@ const options = {
 const command: Command = {
   name: "prune",
   operands: "DIR",
-  description: `Remove old events from a directory: those that are beyond any of the limits given.
-At least one has to be. What writers that were killed have left in DIR/tmp goes,
-too, when it is an hour old.
+  description: `Remove old events from a directory: those beyond any of the limits given, of
+which there has to be one. What writers that were killed have left in DIR/tmp
+goes, too, when it is an hour old.
 
 Subscribers are not disturbed. One that comes back, with a --cursor say, and has
 missed events by that is told so: DIR/pruned remembers what has been removed.

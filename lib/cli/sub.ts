@@ -68,9 +68,9 @@ is a topic in which a segment may be * (any one segment) or name:* (any id), and
 the last may be > (one segment or more). A DURATION is such as 500ms, 5s, 2m or
 1h.
 
-Events that were removed before they could be printed are told of on standard
-error, once, and so is one that cannot be read. The rest is printed all the same,
-and then the exit status is 1.
+What was removed before it could be printed is told of on standard error, once,
+and so is an event that cannot be read. The rest is printed all the same, and
+then the exit status is 1.
 `,
   options,
   examples: [

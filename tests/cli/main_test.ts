@@ -21,7 +21,7 @@ Deno.test("ollie alone shows the same on standard error, and exits 2", async () 
 });
 
 Deno.test("every subcommand explains itself within 80 columns, with examples, without colour where it is not wanted", async () => {
-  for (const args of [["pub", "--help"], ["sub", "-h"], ["help", "sub"], ["--help"]]) {
+  for (const args of [["pub", "--help"], ["sub", "-h"], ["help", "sub"], ["prune", "--help"], ["--help"]]) {
     const { code, stdout } = await ollie(args);
     assert.equal(code, 0);
     assert.match(stdout, /^Usage: ollie .*\n/);

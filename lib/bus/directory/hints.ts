@@ -4,14 +4,17 @@
  *
  * It may: old Deno releases hold 16 hints and drop the rest in silence, new ones hold more and set a flag when they drop, and
  * the kernel's own queue of 16,384 overflows without a word in all of them. What can be known is that a queue which was
- * found empty again before 16 hints had come has dropped none.
+ * found empty again before as many hints had come as it holds has dropped none.
  *
  * @module
  */
 import type { Timer } from "../../time.ts";
 
-/** How many hints the shortest queue holds. */
-const SHORTEST_QUEUE = 16;
+/**
+ * How many hints the shortest queue holds of those that drop some without a word: Deno's own in old releases, the kernel's where
+ * Deno says so. The kernel's also holds what Deno keeps to itself, so only part of it is counted on.
+ */
+const SHORTEST_QUEUE = tellsWhatItDrops(Deno.version.deno) ? 4096 : 16;
 
 /** How often in a row the event loop must come round without a hint before the queue is known to be empty. */
 const IDLE_TURNS = 2;
@@ -109,6 +112,8 @@ export class Hints {
     if (kind === "rename") { for (const path of paths) this.#listener.hinted(path.slice(path.lastIndexOf("/") + 1)); }
     // A new directory under the same name may get the same inode, but never the old watch.
     if (kind === "remove" && paths.includes(this.#directory)) this.#listener.ended();
+    // What has gone brings nothing, unless it has taken the place of a hint of what has come.
+    else if (kind === "remove" && this.complete) return;
     this.#listener.changed();
   }
 
@@ -127,4 +132,10 @@ export class Hints {
     const total = this.#total;
     this.#idleTimer = setTimeout(() => this.#awaitIdle(total === this.#total ? turns + 1 : 0));
   }
+}
+
+/** Whether a release of Deno sets a flag where it has dropped hints. */
+function tellsWhatItDrops(release: string): boolean {
+  const [major, minor] = release.split(".").map(Number);
+  return major > 2 || (major === 2 && minor >= 9);
 }

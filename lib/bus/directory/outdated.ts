@@ -33,7 +33,6 @@ export interface OutdatedEvent {
 export class OutdatedEvents {
   readonly #directory: string;
   readonly #excesses: readonly Excess[];
-  readonly #now = Date.now();
   readonly #oldest: number;
   #ahead = 0;
 
@@ -43,7 +42,7 @@ export class OutdatedEvents {
    */
   constructor(bus: string, { olderThan, keep, maxBytes }: PruneLimits) {
     this.#directory = `${bus}/events`;
-    this.#oldest = olderThan === undefined ? 0 : Math.max(0, this.#now - olderThan);
+    this.#oldest = olderThan === undefined ? 0 : Math.max(0, Date.now() - olderThan);
     const excesses: Excess[] = [];
     if (keep !== undefined) excesses.push(new Excess(keep, () => 1));
     if (maxBytes !== undefined) excesses.push(new Excess(maxBytes, (name) => this.#stat(name)?.size ?? 0));
@@ -98,12 +97,14 @@ export class OutdatedEvents {
   }
 
   async #each(turn: () => Promise<void> | undefined, look: (name: string, time: string) => void): Promise<void> {
-    const now = timeAt(this.#now + 1);
+    let now = timeAt(Date.now() + 1);
     this.#ahead = 0;
     for await (const { name, isFile, isSymlink } of Deno.readDir(this.#directory)) {
       await turn();
       const time = isFile || isSymlink ? timeOf(name) : "";
       if (time === "") continue;
+      // Others publish meanwhile.
+      if (time >= now) now = timeAt(Date.now() + 1);
       if (time < now) look(name, time);
       else this.#ahead++;
     }

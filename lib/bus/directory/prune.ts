@@ -147,7 +147,7 @@ class Pruning {
         gone.push(name);
         this.removed.events++;
         this.removed.bytes += bytes;
-        await (writer === undefined ? this.#pace.turn() : this.#pace.removal());
+        await this.#pace.turn();
       }
     } finally {
       writer?.removed(gone);
