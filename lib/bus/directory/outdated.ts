@@ -61,7 +61,8 @@ export class OutdatedEvents {
    * Finds them.
    *
    * @param turn is called for each file that is looked at, and waited for
-   * @returns the names of their files, in the order of events, and perhaps of some others: {@linkcode check} tells
+   * @returns the names of their files, in the order of events, and perhaps of some that are not as old as they say: {@linkcode check}
+   * tells
    */
   async find(turn: () => Promise<void> | undefined): Promise<readonly string[]> {
     if (this.#excesses.length > 0) {
@@ -78,7 +79,7 @@ export class OutdatedEvents {
       if (mayGo) names.push(name);
     });
     for (const excess of this.#excesses) excess.looked();
-    return sortNames(names);
+    return sortNames(names.filter((name) => timeOf(name) < oldest || this.#isExcess(name)));
   }
 
   /**
@@ -88,12 +89,15 @@ export class OutdatedEvents {
    * @returns `undefined` if it is to stay after all, or has gone
    */
   check(name: string): OutdatedEvent | undefined {
-    const time = timeOf(name);
-    const isExcess = this.#excesses.some((excess) => excess.has(name, time));
-    if (!isExcess && time >= timeAt(this.#oldest)) return undefined;
     const info = this.#stat(name);
-    if (info === undefined || (!isExcess && (info.mtime?.getTime() ?? 0) >= this.#oldest)) return undefined;
-    return { name, bytes: info.size };
+    if (info === undefined) return undefined;
+    const isYoung = (info.mtime?.getTime() ?? 0) >= this.#oldest;
+    return isYoung && !this.#isExcess(name) ? undefined : { name, bytes: info.size };
+  }
+
+  #isExcess(name: string): boolean {
+    const time = timeOf(name);
+    return this.#excesses.some((excess) => excess.has(name, time));
   }
 
   async #each(turn: () => Promise<void> | undefined, look: (name: string, time: string) => void): Promise<void> {

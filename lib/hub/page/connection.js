@@ -41,7 +41,7 @@ const TOKEN_KEY = "ollie.token";
  * @property {(state: State) => void} state is told how the connection stands
  * @property {(event: { topic: string, time: string, line: string, tense: Tense }) => void} event is given each event, once
  * @property {() => void} lost is told that events may have been missed, since the hub cannot go on where it was
- * @property {(reason: string) => void} gap is told that events are gone which the page was to have
+ * @property {(until: string) => void} gap is told that events are gone which the page was to have, the last of them from that time
  * @property {(reason: string) => void} forbidden is told that what was asked for may not be read
  * @property {(reason: string) => void} trouble is told of anything else that has gone wrong
  */
@@ -263,7 +263,7 @@ export class Connection {
     } else if (type === "__pong") {
       if (payload === SUBSCRIBED) this.#settled();
     } else if (type === "__gap") {
-      if (this.#progress.noteGap(payload.at, payload.time)) this.#listener.gap(payload.reason);
+      if (this.#progress.noteGap(payload.at, payload.time)) this.#listener.gap(payload.time);
     } else if (type === "__error") {
       this.#refused(payload);
     }

@@ -44,3 +44,13 @@ Deno.test("in a flood it remembers a bounded number of ids, and goes on from amo
   assert(place >= 390_000, after);
   for (let i = place + 1; i < 500_000; i++) assert(!progress.note(`id ${i}`, 5000));
 });
+
+Deno.test("a gap is news once, and not where the page has had what is gone", () => {
+  const progress = new Progress();
+  progress.note("a", 0);
+  progress.note("b", 1);
+  assert(!progress.noteGap("b", "2026-01-01T00:00:01Z"));
+  assert(progress.noteGap("c", "2026-01-01T00:00:02Z"));
+  assert(!progress.noteGap("c", "2026-01-01T00:00:02Z"));
+  assert(progress.noteGap("d", "2026-01-01T00:00:03Z"));
+});
