@@ -4,13 +4,18 @@
  * @module
  */
 
-/** For how long to work, and then to rest, in milliseconds. */
+/** For how long to work in a row, in milliseconds. */
 const WORK_MS = 4;
-const REST_MS = 4;
 
 /** Tells when it is the turn of others. */
 export class Pace {
+  readonly #restMs: number;
   #began = performance.now();
+
+  /** @param restMs how long to rest, in milliseconds, besides letting the event loop come round */
+  constructor(restMs = 0) {
+    this.#restMs = restMs;
+  }
 
   /** Rests, if it is time. */
   turn(): Promise<void> | undefined {
@@ -18,7 +23,7 @@ export class Pace {
   }
 
   async #rest(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+    await new Promise((resolve) => setTimeout(resolve, this.#restMs));
     this.#began = performance.now();
   }
 }

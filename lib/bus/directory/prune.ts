@@ -47,6 +47,9 @@ export interface Pruned {
 /** How many events are told of at once, before they are removed. */
 const SLICE = 10_000;
 
+/** How long to rest between removing some files and some more, in milliseconds: so long takes a watch to be done with what it is told. */
+const REMOVING_REST_MS = 12;
+
 /** How old a file in `tmp/` must be, in milliseconds, so that nobody can be writing it any more. */
 const ORPHAN_MS = 3_600_000;
 
@@ -92,7 +95,8 @@ class Pruning {
   readonly removed = { events: 0, bytes: 0, orphans: 0 };
   readonly #bus: string;
   readonly #options: PruneOptions;
-  readonly #pace = new Pace();
+  readonly #lookingPace = new Pace();
+  readonly #removingPace = new Pace(REMOVING_REST_MS);
   #looks = 0;
 
   constructor(bus: string, options: PruneOptions) {
@@ -122,7 +126,7 @@ class Pruning {
         for (const name of names.slice(at, at + SLICE)) {
           const event = outdated.check(name);
           if (event !== undefined) slice.push(event);
-          await this.#pace.turn();
+          await this.#lookingPace.turn();
         }
         writer?.announce(slice.map(({ name }) => name));
         await this.#removeSlice(slice, writer, names.length);
@@ -147,7 +151,7 @@ class Pruning {
         gone.push(name);
         this.removed.events++;
         this.removed.bytes += bytes;
-        await this.#pace.turn();
+        await this.#removingPace.turn();
       }
     } finally {
       writer?.removed(gone);
@@ -164,6 +168,6 @@ class Pruning {
     const { signal, onProgress } = this.#options;
     signal?.throwIfAborted();
     onProgress?.({ doing: "looking", done: ++this.#looks, total: undefined });
-    return this.#pace.turn();
+    return this.#lookingPace.turn();
   }
 }
