@@ -3,7 +3,7 @@
  * argument is the path of the socket.
  */
 import type { File } from "../lib/ninep/file.ts";
-import { listenAt } from "../lib/ninep/listen.ts";
+import { listen } from "../lib/ninep/listen.ts";
 import { DMDIR, QTDIR, QTFILE, type Stat } from "../lib/ninep/message.ts";
 import { NinepServer } from "../lib/ninep/server.ts";
 
@@ -25,6 +25,6 @@ const event: File = {
 };
 const root = { stat: stat("/", QTDIR, (DMDIR | 0o555) >>> 0), entries: new Map([["event", event]]) };
 const server = new NinepServer(root, { log: console.error });
-const listening = await listenAt({ transport: "unix", path: Deno.args[0] }, 0o600);
+const listening = listen({ transport: "unix", path: Deno.args[0] });
 console.log("listening");
 for (let connection; (connection = await listening.accept()) !== undefined;) server.serve(connection);

@@ -33,7 +33,10 @@ export interface Bus extends Publisher {
 
 /** How an event is published. */
 export interface PublishOptions {
-  /** Whether to wait until the event would survive a power cut, where the carrier keeps events on a disk of this machine. */
+  /**
+   * Whether to wait until the event would survive a power cut, where the carrier keeps events on a disk of this machine. For a
+   * directory, that takes the permission to read the one that it is in, too.
+   */
   readonly sync?: boolean;
 }
 

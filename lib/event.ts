@@ -22,7 +22,7 @@ export class TopicError extends Error {
   override name = "TopicError";
 }
 
-/** How long a topic may be, in bytes, as {@linkcode encodeTopic} writes it: with a time before it, it must fit a file name. */
+/** How long a topic may be, in bytes of a file name, which it must fit with a time before it; a `/` or `%` takes three there. */
 export const MAX_TOPIC_BYTES = 200;
 
 /** Topics that start with these characters are kept for control messages. */

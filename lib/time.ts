@@ -24,6 +24,14 @@ let origin = performance.timeOrigin;
  * from the coarse one whenever the two have parted.
  *
  * @returns nanoseconds since 1970-01-01T00:00:00Z, fine to a microsecond or so
+ *
+ * @example
+ * ```ts
+ * import { formatTime, systemClock } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
+ *
+ * assert(formatTime(systemClock()) > "2026-05-08T12:34:56.123456789Z");
+ * ```
  */
 export function systemClock(): bigint {
   const coarse = Date.now();
@@ -55,6 +63,14 @@ export function increasing(clock: Clock): Clock {
  *
  * @param moment nanoseconds since 1970-01-01T00:00:00Z, not before it
  * @returns such as `2026-05-08T12:34:56.123456789Z`
+ *
+ * @example
+ * ```ts
+ * import { formatTime } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(formatTime(1_778_243_696_123_456_789n), "2026-05-08T12:34:56.123456789Z");
+ * ```
  */
 export function formatTime(moment: bigint): string {
   const seconds = Number(moment / 1_000_000_000n);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { BusError, DirectoryBus, MemoryBus, NinepBus, openBus, openPublisher } from "../mod.ts";
-import { temporaryDirectory } from "./temporary.ts";
+import { BusError, DirectoryBus, MemoryBus, NinepBus, openBus } from "../mod.ts";
 
 Deno.test("an address picks its carrier", async () => {
   assert(await openBus("mem:") instanceof MemoryBus);
@@ -15,16 +14,6 @@ Deno.test("an address picks its carrier", async () => {
 Deno.test("an address of no known kind is refused", async () => {
   for (const address of ["kafka://a", "mem:x", "dir:", "", "tcp:localhost", "unix:"]) {
     await assert.rejects(openBus(address), BusError);
-    await assert.rejects(openPublisher(address), BusError);
   }
   await assert.rejects(openBus("my:dir"), /"my:dir" is not a bus .* dir:my:dir/);
-});
-
-Deno.test("what a publisher publishes is on the bus", async () => {
-  using directory = temporaryDirectory();
-  await using publisher = await openPublisher(directory.path);
-  const { id } = await publisher.publish("color", "red");
-  await using bus = await openBus(`dir:${directory.path}`);
-  await using events = bus.subscribe(">", { from: "start" });
-  assert.equal((await events.next()).value?.id, id);
 });

@@ -45,6 +45,23 @@ const utf8 = new TextEncoder();
  *
  * A subscription is as good as that of the bus which is served: over a directory it can begin in the past, and a slow
  * subscriber loses nothing. When the connection ends, so do the subscriptions, with an error.
+ *
+ * @example
+ * ```ts
+ * import { MemoryBus, NinepBus, serve9p } from "@ollie/ollie";
+ * import assert from "node:assert/strict";
+ *
+ * // What `ollie serve9p` does.
+ * await using memory = new MemoryBus();
+ * await using serving = await serve9p(memory, "tcp:127.0.0.1:0");
+ *
+ * await using bus = new NinepBus(serving.addresses[0]);
+ * await using colors = bus.subscribe("color");
+ * await colors.ready;
+ * const { id } = await bus.publish("color", "red");
+ * const { value } = await colors.next();
+ * assert.equal(value?.id, id);
+ * ```
  */
 export class NinepBus implements Bus {
   readonly #address: string;
@@ -264,22 +281,20 @@ class NinepSubscription extends PulledSubscription {
 
   /** Opens the file, asks for the events, and reads them until the subscription is over. */
   async follow(): Promise<void> {
-    const { open, asBusError } = this.#options;
+    const { open, asBusError, reads } = this.#options;
+    let opened: RemoteFile | undefined;
     try {
-      await using file = await open();
-      try {
-        await this.#begin(file);
-        const reads = Array.from({ length: this.#options.reads }, () => this.#readAll(file));
-        // When the file is closed, the reads that wait end, with an error that says nothing new.
-        for (const reading of reads) reading.catch(() => {});
-        await Promise.race([Promise.all(reads), this.#ended.promise]);
-      } catch (error) {
-        // Told before the file is closed: the server may take its time for that.
-        this.fail(asBusError(error));
-      }
+      const file = opened = await open();
+      await this.#begin(file);
+      const reading = Array.from({ length: reads }, () => this.#readAll(file));
+      // When the file is closed, the reads that wait end, with an error that says nothing new.
+      for (const read of reading) read.catch(() => {});
+      await Promise.race([Promise.all(reading), this.#ended.promise]);
     } catch (error) {
+      // Told before the file is closed: the server may take its time for that.
       this.fail(asBusError(error));
     }
+    await opened?.[Symbol.asyncDispose]();
   }
 
   async #begin(file: RemoteFile): Promise<void> {

@@ -24,6 +24,7 @@ import { BusError, type EventMark, type Position } from "../bus.ts";
 import { isAfter } from "../bus/place.ts";
 import { moveWhereNoneIs, openLocked, replaceLocked } from "../locked_file.ts";
 import { reasonOf } from "../os_error.ts";
+import { directoryOf } from "../path.ts";
 
 const HEADER = "ollie cursor 1";
 
@@ -150,7 +151,9 @@ export class Cursor implements Disposable {
   }
 
   #failure(error: unknown): BusError {
-    return new BusError(`cannot use the cursor ${this.#path}: ${reasonOf(error)}`, { cause: error });
+    return new BusError(`cannot use the cursor ${this.#path}: ${reasonOf(error, directoryOf(this.#path))}`, {
+      cause: error,
+    });
   }
 
   #note(id: string, time: string): void {

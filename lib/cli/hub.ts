@@ -3,20 +3,11 @@
  *
  * @module
  */
-import { startRetention } from "../bus/directory/retention.ts";
-import { openBus, parseAddress } from "../open.ts";
-import { Hub } from "../hub/hub.ts";
-import { Page } from "../hub/page.ts";
-import { HubServer } from "../hub/server.ts";
-import { Tokens, TokensError } from "../hub/tokens.ts";
-import { Visitors } from "../hub/visitors.ts";
+import { readPage } from "../hub/page.ts";
 import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
-import { stackOf } from "../thrown.ts";
-import { waitAtMost } from "../waiting.ts";
 import {
   checkOperands,
-  type Command,
   CommandError,
   HELP_OPTION,
   parseArgs,
@@ -25,50 +16,53 @@ import {
   printHelp,
   UsageError,
 } from "./args.ts";
+import type { Command } from "./command.ts";
+import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
+import type { HubSettings } from "./hub_worker.ts";
 import { parseRetain, RETAIN_OPTION } from "./limits.ts";
-import { keepPermissions, permissionsOf } from "./permissions.ts";
-import { firstSignal, INTERRUPTED } from "./signals.ts";
+import { keepPermissions } from "./permissions.ts";
+import { notifyReady, notifySocket } from "./readiness.ts";
+import { hostAndPort, reachOfBus } from "./reach.ts";
 
 const options = {
   listen: { short: "l", value: "[HOST:]PORT", help: "listen there (default: 127.0.0.1:8080)" },
-  cert: { value: "FILE", help: "speak TLS, with this certificate chain (PEM)..." },
-  key: { value: "FILE", help: "...and its private key" },
+  cert: { value: "FILE", help: "speak TLS, with this certificate chain (PEM); goes with --key" },
+  key: { value: "FILE", help: "the private key of the certificate (PEM)" },
   tokens: {
     value: "FILE",
-    help:
-      "let in only those who show a token of this file; a line\nis TOKEN NAME [pub=FILTER] [sub=FILTER]..., and\nTOKEN NAME alone allows everything; # begins a comment",
+    help: "let in only those who show a token of this file; a line is TOKEN NAME [pub=FILTER] [sub=FILTER]..., and " +
+      "TOKEN NAME alone allows everything; # begins a comment",
   },
   anonymous: { help: "let in those who show no token, too" },
   "allow-origin": {
     value: "ORIGIN",
     many: true,
-    help: "let pages from there talk to this hub, such as\nhttps://example.com; give it again for several",
+    help: "let pages from there talk to this hub, such as https://example.com; give it again for several",
   },
   "max-buffer": {
     value: "BYTES",
-    help: "end a connection for which more than that waits\n(default: 1M)",
+    help: "end a connection for which more than that waits (default: 1M)",
   },
   "max-connections": { value: "N", help: "how many connections there may be (default: 10000)" },
-  "max-message": { value: "BYTES", help: "how long an event that is published may be\n(default: 1M)" },
-  "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to\n(default: 10000)" },
+  "max-message": { value: "BYTES", help: "how long an event that is published may be (default: 1M)" },
+  "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to (default: 10000)" },
   ...RETAIN_OPTION,
   verbose: { short: "v", help: "print who comes and goes on standard error" },
   ...HELP_OPTION,
 } as const;
 
-const command: Command = {
+/** What its help and its completions tell. */
+export const command: Command = {
   name: "hub",
-  operands: "[BUS]",
-  description: `Serve a bus over WebSocket and HTTP, until SIGINT or SIGTERM. BUS is a directory,
-which is made when it is first used, another server's address, or mem:, which
-ends with the hub (the default).
+  operands: [{ value: "BUS", optional: true, suggestions: ["mem:"] }],
+  description:
+    `Serve a bus over WebSocket and HTTP, until SIGINT or SIGTERM. BUS is a directory, which is made when it is
+first used, another server's address, or mem:, which ends with the hub (the default).
 
-A client sends {"type":"__subscribe","payload":{"topic":FILTER}} and receives the
-events that match; it publishes by sending {"type":TOPIC,"payload":...}. There are
-POST /pub/TOPIC, GET /sub/FILTER (Server-Sent Events), /healthz and /metrics, too,
-and at / a page that shows what is going on.
-`,
+A client sends {"type":"__subscribe","payload":{"topic":FILTER}} and receives the events that match; it publishes by
+sending {"type":TOPIC,"payload":...}. There are POST /pub/TOPIC, GET /sub/FILTER (Server-Sent Events), /healthz and
+/metrics, too, and at / a page that shows what is going on.`,
   options,
   examples: [
     ["ollie hub /tmp/a", "serve the directory /tmp/a to this machine"],
@@ -77,9 +71,6 @@ and at / a page that shows what is going on.
     ["ollie hub -l 0.0.0.0:443 --cert c.pem --key k.pem --tokens t /tmp/a", "serve others, who show a token"],
   ],
 };
-
-/** How long connections may take to end, in milliseconds, when the hub does. */
-const DRAIN_MS = 4000;
 
 /**
  * Runs `ollie hub`.
@@ -93,7 +84,6 @@ export async function run(args: readonly string[]): Promise<number> {
   checkOperands(operands, 1);
   const [bus = "mem:"] = operands;
   const { hostname, port } = parseListen(values.listen ?? "127.0.0.1:8080");
-  const { scheme } = parseAddress(bus);
   if ((values.cert === undefined) !== (values.key === undefined)) {
     throw new UsageError("--cert and --key go together: TLS takes a certificate and its private key");
   }
@@ -108,86 +98,43 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "10000", "--max-connections");
   const maxSubscriptions = parseCount(values["max-subscriptions"] ?? "10000", "--max-subscriptions");
   const retained = parseRetain(values.retain, bus);
-  const visitors = new Visitors({ loopback, allowed: values["allow-origin"].map(parseOrigin) });
-  keepPermissions("read", "write", "net");
-  const tokens = values.tokens === undefined ? undefined : await readTokens(values.tokens);
-  const tls = values.cert === undefined || values.key === undefined
-    ? {}
-    : { cert: await readText(values.cert, "--cert"), key: await readText(values.key, "--key") };
-  const page = await Page.load();
+  const allowedOrigins = values["allow-origin"].map(parseOrigin);
+  const manager = notifySocket();
+  // Where this program has come over the network, so does the worker.
+  keepPermissions("read", "write", "net", "import");
 
-  await using carrier = await openBus(bus);
-  const say = (message: string) => complain("ollie hub", message);
-  using _retention = retained && startRetention(retained.path, retained.limits, say);
-  const hub = new Hub(carrier, {
-    maxBuffer,
-    maxMessage,
-    maxSubscriptions,
-    log: say,
-    onBackpressure: ({ id, name }, queuedBytes) =>
-      say(`connection ${id}${named(name)} reads too slowly and was ended: ${queuedBytes} bytes waited for it`),
-    ...values.verbose
-      ? {
-        onConnect: ({ id, name }) => say(`connection ${id}${named(name)} has come`),
-        onDisconnect: ({ id, name }) => say(`connection ${id}${named(name)} has gone`),
-      }
-      : {},
+  const reach = reachOfBus(bus);
+  return await runConfined<HubSettings>({
+    who: "ollie hub",
+    module: new URL("./hub_worker.ts", import.meta.url),
+    reach: { ...reach, hosts: [...reach.hosts, hostAndPort(hostname, port)] },
+    settings: {
+      bus,
+      hostname,
+      port,
+      tls: values.cert === undefined || values.key === undefined
+        ? undefined
+        : { cert: await readText(values.cert, "--cert"), key: await readText(values.key, "--key") },
+      tokens: values.tokens === undefined
+        ? undefined
+        : { file: values.tokens, text: await readText(values.tokens, "--tokens") },
+      anonymous: values.anonymous,
+      allowedOrigins,
+      maxBuffer,
+      maxConnections,
+      maxMessage,
+      maxSubscriptions,
+      retained,
+      verbose: values.verbose,
+      page: await readPage(),
+    },
+    listening: async ([url]) => {
+      await notifyReady("ollie hub", [url], manager);
+      keepPermissions();
+      if (values.verbose) complain("ollie hub", `serving ${bus === "mem:" ? "mem:, which keeps nothing" : bus}`);
+      complain("ollie hub", `listening on ${url}`);
+    },
   });
-  await using closing = new AsyncDisposableStack();
-  closing.defer(() => hub.close());
-  const server = new HubServer({
-    bus: carrier,
-    hub,
-    visitors,
-    tokens,
-    anonymous: values.anonymous,
-    maxConnections,
-    maxMessage,
-    page,
-  });
-  const signal = firstSignal();
-  // Who comes before the hub has subscribed would be told that it has.
-  const first = await Promise.race([hub.ready, signal]);
-  if (first !== undefined) return statusOf(first);
-  const listening = listen(server, { hostname, port, ...tls });
-  const { addr } = listening;
-  const host = addr.hostname.includes(":") ? `[${addr.hostname}]` : addr.hostname;
-  if (values.verbose) say(`serving ${scheme === "mem" ? "mem:, which keeps nothing" : bus}`);
-  say(`listening on http${"cert" in tls ? "s" : ""}://${host}:${addr.port}`);
-  // The network is needed no more, unless the bus is there.
-  keepPermissions(...permissionsOf(scheme));
-
-  const received = await signal;
-  await waitAtMost(DRAIN_MS, Promise.all([listening.shutdown(), server.close()]));
-  return statusOf(received);
-}
-
-function statusOf(signal: Deno.Signal): number {
-  return signal === "SIGINT" ? INTERRUPTED : 0;
-}
-
-function listen(
-  server: HubServer,
-  options: Deno.ServeTcpOptions | (Deno.ServeTcpOptions & Deno.TlsCertifiedKeyPem),
-): Deno.HttpServer<Deno.NetAddr> {
-  try {
-    return Deno.serve({
-      ...options,
-      onListen: () => {},
-      onError: (error) => {
-        complain("ollie hub", `internal error: ${stackOf(error)}`);
-        return new Response("internal error\n", { status: 500 });
-      },
-    }, (request) => server.handle(request));
-  } catch (error) {
-    throw new CommandError(`cannot listen on ${options.hostname}:${options.port}: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
-}
-
-function named(name: string | undefined): string {
-  return name === undefined ? "" : ` (${JSON.stringify(name)})`;
 }
 
 function parseListen(text: string): { hostname: string; port: number } {
@@ -208,15 +155,6 @@ function parseOrigin(text: string): string {
     throw new UsageError(`--allow-origin takes an origin such as https://example.com, not ${JSON.stringify(text)}`);
   }
   return origin;
-}
-
-async function readTokens(path: string): Promise<Tokens> {
-  try {
-    return await Tokens.parse(await readText(path, "--tokens"));
-  } catch (error) {
-    if (!(error instanceof TokensError)) throw error;
-    throw new CommandError(`--tokens ${path}: ${error.message}`);
-  }
 }
 
 async function readText(path: string, option: string): Promise<string> {

@@ -4,8 +4,9 @@
  * @module
  */
 import type { PruneLimits } from "../bus/directory/outdated.ts";
-import { parseAddress } from "../open.ts";
-import { type OptionTable, parseBytes, parseCount, parseDuration, UsageError } from "./args.ts";
+import { parseAddress } from "../address.ts";
+import { parseBytes, parseCount, parseDuration, UsageError } from "./args.ts";
+import type { OptionTable } from "./command.ts";
 
 /** What was typed. */
 export interface LimitTexts {
@@ -45,7 +46,7 @@ export const RETAIN_OPTION = {
   retain: {
     value: "POLICY",
     help:
-      "keep BUS, a directory, within limits such as\nolder-than=7d,keep=100000,max-bytes=1G: as ollie prune\ndoes, once a minute or so",
+      "keep BUS, a directory, within limits such as older-than=7d,keep=100000,max-bytes=1G: as ollie prune does, once a minute or so",
   },
 } as const satisfies OptionTable;
 

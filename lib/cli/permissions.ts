@@ -3,9 +3,12 @@
  *
  * @module
  */
-import type { BusScheme } from "../open.ts";
+import type { BusScheme } from "../address.ts";
 
-/** Every kind that there is. The types of Deno have yet to list the last. */
+/** A kind of permission. The types of Deno have yet to list the last. */
+export type PermissionKind = Deno.PermissionName | "import";
+
+/** Every kind that there is. */
 const KINDS = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as Deno.PermissionName[];
 
 /**
@@ -25,7 +28,7 @@ export function permissionsOf(scheme: BusScheme): Deno.PermissionName[] {
  *
  * @param kept the kinds that the subcommand needs
  */
-export function keepPermissions(...kept: Deno.PermissionName[]): void {
+export function keepPermissions(...kept: PermissionKind[]): void {
   for (const name of KINDS) {
     if (!kept.includes(name)) Deno.permissions.revokeSync({ name });
   }

@@ -4,8 +4,9 @@
  * @module
  */
 import { prune, type Pruned } from "../bus/directory/prune.ts";
-import { parseAddress } from "../open.ts";
-import { checkOperands, type Command, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
+import { parseAddress } from "../address.ts";
+import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
+import type { Command } from "./command.ts";
 import { parseLimits } from "./limits.ts";
 import { print } from "./output.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
@@ -17,23 +18,22 @@ const options = {
   keep: { value: "N", help: "remove all but the newest N events" },
   "max-bytes": {
     value: "BYTES",
-    help: "remove the oldest events as long as the payloads of\nall have more than that, such as 64K, 100M or 1G",
+    help: "remove the oldest events as long as the payloads of all have more than that, such as 64K, 100M or 1G",
   },
   "dry-run": { help: "remove nothing, and say what would be" },
   ...HELP_OPTION,
 } as const;
 
-const command: Command = {
+/** What its help and its completions tell. */
+export const command: Command = {
   name: "prune",
-  operands: "DIR",
-  description: `Remove old events from a directory: those beyond any of the limits given, of
-which there has to be one. What writers that were killed have left in DIR/tmp
-goes, too, when it is an hour old.
+  operands: [{ value: "DIR" }],
+  description:
+    `Remove old events from a directory: those beyond any of the limits given, of which there has to be one. What writers
+that were killed have left in DIR/tmp goes, too, when it is an hour old.
 
-Subscribers are not disturbed. One that comes back, with a --cursor say, and has
-missed events by that is told so: DIR/pruned remembers what has been removed.
-Events dated in the future stay, and do not count, until their time has come.
-`,
+Subscribers are not disturbed. One that comes back, with a --cursor say, and has missed events by that is told so: DIR/pruned
+remembers what has been removed. Events dated in the future stay, and do not count, until their time has come.`,
   options,
   examples: [
     ["ollie prune --older-than 365d /tmp/a", "keep a year"],

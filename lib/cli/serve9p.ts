@@ -3,30 +3,34 @@
  *
  * @module
  */
-import { startRetention } from "../bus/directory/retention.ts";
-import { type BusScheme, openBus, parseAddress } from "../open.ts";
-import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
-import { listenAt, type Listening } from "../ninep/listen.ts";
-import { NinepServer, type NinepServerOptions } from "../ninep/server.ts";
-import { EventTree } from "../ninep/tree.ts";
+import { parseAddress } from "../address.ts";
 import { isLoopback } from "../loopback.ts";
-import { reasonOf } from "../os_error.ts";
-import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
+import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
+import { SocketPlace } from "../ninep/socket_place.ts";
+import { checkOperands, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
+import type { Command } from "./command.ts";
+import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
-import { parseRetain, RETAIN_OPTION, type Retained } from "./limits.ts";
-import { keepPermissions, permissionsOf } from "./permissions.ts";
+import { parseRetain, RETAIN_OPTION } from "./limits.ts";
+import { keepPermissions } from "./permissions.ts";
+import { notifyReady, notifySocket } from "./readiness.ts";
+import { hostAndPort, type Reach, reachOfBus } from "./reach.ts";
+import type { NinepSettings } from "./serve9p_worker.ts";
 import { parseServerAddress } from "./server_address.ts";
-import { firstSignal, INTERRUPTED } from "./signals.ts";
 
 const options = {
   listen: {
     short: "l",
     value: "ADDRESS",
     many: true,
-    help:
-      "listen there: unix:PATH or tcp:[HOST:]PORT, on this\nmachine alone unless HOST says more; give it again to\nlisten at several",
+    help: "listen there: unix:PATH or tcp:[HOST:]PORT, on this machine alone unless HOST says more; give it again to " +
+      "listen at several",
   },
-  mode: { value: "MODE", help: "who may use the socket of a unix:PATH, as chmod has it\n(default: 600)" },
+  mode: {
+    value: "MODE",
+    suggestions: ["600", "660", "666"],
+    help: "who may use the socket of a unix:PATH, as chmod has it (default: 600)",
+  },
   "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
   "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
   ...RETAIN_OPTION,
@@ -34,18 +38,17 @@ const options = {
   ...HELP_OPTION,
 } as const;
 
-const command: Command = {
+/** What its help and its completions tell. */
+export const command: Command = {
   name: "serve9p",
-  operands: "[BUS]",
-  description: `Serve a bus over 9P2000 and 9P2000.u, until SIGINT or SIGTERM. BUS is a directory,
-which is made when it is first used, another server's address, or mem:, which
-ends with the server (the default).
+  operands: [{ value: "BUS", optional: true, suggestions: ["mem:"] }],
+  description:
+    `Serve a bus over 9P2000 and 9P2000.u, until SIGINT or SIGTERM. BUS is a directory, which is made when it is
+first used, another server's address, or mem:, which ends with the server (the default).
 
-The files are event and event.json (read them for events, write a filter into
-them first to read only what matches), pub (write lines: TOPIC PAYLOAD),
-pub.json (lines of JSON: {"topic": TOPIC, "payload": PAYLOAD}) and stats. 9P has
-no authentication here: whoever can connect can read and publish.
-`,
+The files are event and event.json (read them for events, write a filter into them first to read only what matches), pub
+(write lines: TOPIC PAYLOAD), pub.json (lines of JSON: {"topic": TOPIC, "payload": PAYLOAD}) and stats. 9P has no
+authentication here: whoever can connect can read and publish.`,
   options,
   examples: [
     ["ollie serve9p --listen unix:/run/ollie /tmp/a", "serve the directory /tmp/a"],
@@ -54,9 +57,6 @@ no authentication here: whoever can connect can read and publish.
     ["mount -t 9p -o trans=tcp,port=5640,version=9p2000.u 127.0.0.1 /mnt/ollie", "mount that"],
   ],
 };
-
-/** How long to wait before a connection is accepted again after that has failed, in milliseconds. */
-const RETRY_MS = 100;
 
 /**
  * Runs `ollie serve9p`.
@@ -79,87 +79,62 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
   const retained = parseRetain(values.retain, bus);
-  const trace = values.debug ? await traceOnStandardError() : undefined;
-  keepPermissions("read", "write", "net");
-  return await serve({ bus, scheme, addresses, mode, maxConnections, maxFids, trace, retained });
-}
+  const manager = notifySocket();
+  // Where this program has come over the network, so does the worker.
+  keepPermissions("read", "write", "net", "import");
 
-/** What was asked for. */
-interface Serving {
-  readonly bus: string;
-  readonly scheme: BusScheme;
-  readonly addresses: readonly NinepAddress[];
-  readonly mode: number;
-  readonly maxConnections: number;
-  readonly maxFids: number;
-  readonly trace: NinepServerOptions["trace"];
-  readonly retained: Retained | undefined;
-}
-
-async function serve(serving: Serving): Promise<number> {
-  const { scheme, addresses, mode, maxConnections, maxFids, trace, retained } = serving;
-  const say = (message: string) => complain("ollie serve9p", message);
-  await using bus = await openBus(serving.bus);
-  using _retention = retained && startRetention(retained.path, retained.limits, say);
-  const tree = new EventTree(bus, {
-    stats: () => ({ connections: server.connections, fids: server.fids }),
-  });
-  const server: NinepServer = new NinepServer(tree.root, {
-    maxFids,
-    trace,
-    log: say,
-  });
-  using listening = new DisposableStack();
-  const accepting: Promise<void>[] = [];
-  const signal = firstSignal();
+  using sockets = new DisposableStack();
+  const places: SocketPlace[] = [];
+  const listen: NinepAddress[] = [];
   for (const address of addresses) {
-    const place = listening.use(await listenAt(address, mode));
-    const { transport } = place.address;
-    const where = formatNinepAddress(place.address);
-    if (transport === "tcp" && !isLoopback(place.address.hostname)) {
-      complain(
-        "ollie serve9p",
-        `warning: ${where} can be reached from other machines, and 9P has no authentication here`,
+    if (address.transport === "tcp") {
+      listen.push(address);
+    } else {
+      const place = sockets.use(await SocketPlace.prepare(address.path, mode));
+      places.push(place);
+      listen.push({ transport: "unix", path: place.path });
+    }
+  }
+  return await runConfined<NinepSettings>({
+    who: "ollie serve9p",
+    module: new URL("./serve9p_worker.ts", import.meta.url),
+    reach: reachOf(bus, listen, places),
+    settings: { bus, listen, maxConnections, maxFids, retained, debug: values.debug },
+    listening: async (listened) => {
+      for (const place of places) place.put();
+      const reached = addresses.map((address, i) =>
+        address.transport === "unix" ? formatNinepAddress(address) : listened[i]
       );
-    }
-    complain("ollie serve9p", `listening on ${where}`);
-    accepting.push(acceptAll(place, server, maxConnections));
-  }
-  // The network is needed no more, unless the bus is there; a socket in the file system is to be removed.
-  keepPermissions("read", "write", ...permissionsOf(scheme));
-
-  const received = await signal;
-  listening.dispose();
-  await Promise.all(accepting);
-  await server.close();
-  return received === "SIGINT" ? INTERRUPTED : 0;
+      await notifyReady("ollie serve9p", reached, manager);
+      // The socket in the file system is to be removed at the end; all else is the worker's.
+      keepPermissions(...places.length > 0 ? ["read", "write"] as const : []);
+      for (const address of reached) announce(address);
+    },
+  });
 }
 
-/** Serves all that connect, until there will be no more. */
-async function acceptAll(place: Listening, server: NinepServer, maxConnections: number): Promise<void> {
-  for (;;) {
-    try {
-      const connection = await place.accept();
-      if (connection === undefined) return;
-      if (server.connections < maxConnections) {
-        server.serve(connection);
-      } else {
-        connection.close();
-        complain("ollie serve9p", `refused a connection: there are ${maxConnections}, as many as may be`);
-      }
-    } catch (error) {
-      complain("ollie serve9p", `cannot accept a connection: ${reasonOf(error)}`);
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    }
-  }
-}
-
-async function traceOnStandardError(): Promise<NinepServerOptions["trace"]> {
-  const { formatMessage } = await import("../ninep/text.ts");
-  return (connection, direction, message) => {
-    const marked = direction === "<-" ? `<-${connection}-` : `-${connection}->`;
-    console.error(`${marked} ${formatMessage(message)}`);
+/** What the server may reach: its bus, and where it listens. */
+function reachOf(bus: string, listen: readonly NinepAddress[], places: readonly SocketPlace[]): Reach {
+  const reach = reachOfBus(bus);
+  return {
+    directories: [...reach.directories, ...places.map(({ directory }) => directory)],
+    sockets: [...reach.sockets, ...places.map(({ path }) => path)],
+    hosts: [
+      ...reach.hosts,
+      ...listen.flatMap((address) => address.transport === "tcp" ? [hostAndPort(address.hostname, address.port)] : []),
+    ],
   };
+}
+
+function announce(address: string): void {
+  const parsed = parseNinepAddress(address);
+  if (parsed.transport === "tcp" && !isLoopback(parsed.hostname)) {
+    complain(
+      "ollie serve9p",
+      `warning: ${address} can be reached from other machines, and 9P has no authentication here`,
+    );
+  }
+  complain("ollie serve9p", `listening on ${address}`);
 }
 
 function parseMode(text: string): number {

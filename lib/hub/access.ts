@@ -23,7 +23,7 @@ const DIRECT = /^direct:([^.]+)/;
  *
  * @example
  * ```ts
- * import { Access } from "./access.ts";
+ * import { Access } from "@ollie/ollie";
  * import assert from "node:assert/strict";
  *
  * const alice = new Access({ name: "alice", subscribe: ["session.>"] });

@@ -175,7 +175,10 @@ export class Hub {
 
   /**
    * Adds a connection. Where the socket can be listened to, that is all: what it sends is received, and it is removed when it
-   * has ended. For others (Bun's, Hono's), call {@linkcode receive} and {@linkcode removeConnection} from their handlers.
+   * has ended. For others (Bun's, Hono's), call {@linkcode Hub.receive} and {@linkcode Hub.removeConnection} from their handlers.
+   *
+   * Whom to let in is for the caller to say. A browser lets a page of any site connect, to a hub on its user's own machine, too, and
+   * tells in the request's `Origin` which site that is.
    *
    * @param socket one that is open
    * @param options how it differs from the usual

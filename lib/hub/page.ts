@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { BusError } from "../bus.ts";
+import { reasonOf } from "../os_error.ts";
 
 /** The types of what is there. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -48,21 +50,30 @@ const SECURITY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The dashboard. */
-export class Page {
-  readonly #files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+/** The dashboard's files, by the paths that they are served under. */
+export type PageFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
-  private constructor(files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>) {
-    this.#files = files;
-  }
-
-  /** Reads its files, from wherever this module came. */
-  static async load(): Promise<Page> {
-    const files = await Promise.all(FILES.map(async (name) => {
+/**
+ * Reads the dashboard's files, from wherever this module came.
+ *
+ * @throws {BusError} if one of them cannot be read, or may not be
+ */
+export async function readPage(): Promise<PageFiles> {
+  return new Map(
+    await Promise.all(FILES.map(async (name) => {
       const path = name === "index.html" ? "/" : `/page/${name}`;
       return [path, await contentOf(new URL(`./page/${name}`, import.meta.url))] as const;
-    }));
-    return new Page(new Map(files));
+    })),
+  );
+}
+
+/** The dashboard. */
+export class Page {
+  readonly #files: PageFiles;
+
+  /** @param files what {@linkcode readPage} has read */
+  constructor(files: PageFiles) {
+    this.#files = files;
   }
 
   /**
@@ -86,7 +97,15 @@ export class Page {
   }
 }
 
+/** On a disk, in an executable, or at a registry, which is asked over the network. */
 async function contentOf(url: URL): Promise<Uint8Array<ArrayBuffer>> {
-  if (url.protocol === "file:") return await Deno.readFile(url);
-  return new Uint8Array(await (await fetch(url)).arrayBuffer());
+  try {
+    if (url.protocol === "file:") return await Deno.readFile(url);
+    const response = await fetch(url);
+    const content = new Uint8Array(await response.arrayBuffer());
+    if (!response.ok) throw new Error(`the answer was ${response.status}`);
+    return content;
+  } catch (error) {
+    throw new BusError(`cannot load the dashboard from ${url}: ${reasonOf(error)}`, { cause: error });
+  }
 }

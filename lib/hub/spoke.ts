@@ -38,6 +38,15 @@ export interface SpokeEventInit<Detail> extends CustomEventInit<Detail> {
  * value; bytes that are no text are `null` there.
  *
  * @typeParam Detail what the payload is
+ *
+ * @example
+ * ```ts
+ * import type { SpokeEvent } from "@ollie/ollie/spoke";
+ *
+ * function show({ topic, time, detail }: SpokeEvent<{ text: string }>): void {
+ *   console.log(`${time} ${topic}: ${detail.text}`);
+ * }
+ * ```
  */
 export class SpokeEvent<Detail = unknown> extends CustomEvent<Detail> {
   /** Its topic. */
@@ -251,7 +260,7 @@ export class Spoke extends EventTarget {
   /**
    * Listens no more, and unsubscribes if nobody else listens to the same topic or filter.
    *
-   * @param type as it was given to {@linkcode addEventListener}
+   * @param type as it was given to {@linkcode Spoke.addEventListener}
    * @param listener the same
    * @param options the same, as far as `capture` goes
    */
@@ -311,12 +320,12 @@ export class Spoke extends EventTarget {
     return this.#client.close();
   }
 
-  /** As {@linkcode close}, without waiting for the end. */
+  /** As {@linkcode Spoke.close}, without waiting for the end. */
   [Symbol.dispose](): void {
     this.close();
   }
 
-  /** As {@linkcode close}. */
+  /** As {@linkcode Spoke.close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

@@ -159,13 +159,17 @@ export class NinepClient implements AsyncDisposable {
    * @throws {NinepError} if the server refuses
    */
   async list(path: string): Promise<Stat[]> {
-    await using directory = await this.open(path, "read");
-    const stats: Stat[] = [];
-    for (let offset = 0n;;) {
-      const data = await directory.read({ offset });
-      if (data.length === 0) return stats;
-      stats.push(...decodeStats(data, "9P2000"));
-      offset += BigInt(data.length);
+    const directory = await this.open(path, "read");
+    try {
+      const stats: Stat[] = [];
+      for (let offset = 0n;;) {
+        const data = await directory.read({ offset });
+        if (data.length === 0) return stats;
+        stats.push(...decodeStats(data, "9P2000"));
+        offset += BigInt(data.length);
+      }
+    } finally {
+      await directory[Symbol.asyncDispose]();
     }
   }
 

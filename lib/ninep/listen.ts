@@ -1,16 +1,14 @@
 /**
- * Where a 9P server listens: a socket in the file system, which only those may use whom its mode lets, or a TCP port.
+ * Where a 9P server listens: a socket in the file system, or a TCP port.
  *
  * @module
  */
 import { BusError } from "../bus.ts";
-import { reasonOf, unlessMissing } from "../os_error.ts";
+import { reasonOf } from "../os_error.ts";
 import { formatNinepAddress, type NinepAddress } from "./address.ts";
+import { SocketPlace } from "./socket_place.ts";
 
-/** The longest path of a socket that systems take, in bytes, and what the name in the making adds to it. */
-const MAX_SOCKET_PATH_BYTES = 100;
-
-/** Connections come here. Disposing of it takes no more of them, and removes what stands in the file system. */
+/** Connections come here. Disposing of it takes no more of them. */
 export interface Listening extends Disposable {
   /** Where it listens: with the port that was given, if any was asked for. */
   readonly address: NinepAddress;
@@ -19,17 +17,37 @@ export interface Listening extends Disposable {
 }
 
 /**
- * Begins to listen.
+ * Begins to listen; a socket in the file system is there once those can connect whom its mode lets, and is removed in the end.
  *
  * @param address where
  * @param mode who may use a socket in the file system, as `chmod` has it
  * @throws {BusError} if somebody listens there already, or if it cannot be
  */
 export async function listenAt(address: NinepAddress, mode: number): Promise<Listening> {
+  if (address.transport === "tcp") return listen(address);
+  const place = await SocketPlace.prepare(address.path, mode);
+  const all = new DisposableStack();
   try {
-    return address.transport === "unix" ? await listenAtPath(address.path, mode) : listenAtPort(address);
+    all.use(place);
+    const listening = all.use(listen({ transport: "unix", path: place.path }));
+    place.put();
+    return { address, accept: listening.accept, [Symbol.dispose]: () => all.dispose() };
   } catch (error) {
-    if (error instanceof BusError) throw error;
+    all.dispose();
+    throw error;
+  }
+}
+
+/**
+ * Begins to listen, for whoever has made sure that a socket in the file system can be where it is to be.
+ *
+ * @param address where
+ * @throws {BusError} if it cannot be
+ */
+export function listen(address: NinepAddress): Listening {
+  try {
+    return address.transport === "unix" ? listenAtPath(address.path) : listenAtPort(address);
+  } catch (error) {
     throw new BusError(`cannot listen at ${formatNinepAddress(address)}: ${reasonOf(error)}`, { cause: error });
   }
 }
@@ -47,84 +65,13 @@ function listenAtPort({ hostname, port }: NinepAddress & { transport: "tcp" }): 
   };
 }
 
-async function listenAtPath(path: string, mode: number): Promise<Listening> {
-  if (new TextEncoder().encode(path).length > MAX_SOCKET_PATH_BYTES) {
-    throw new BusError(`cannot listen at unix:${path}: the path of a socket may have ${MAX_SOCKET_PATH_BYTES} bytes`);
-  }
-  const stale = await staleInode(path);
-  const { listener, inode } = listenPrivately(path, mode, stale);
+function listenAtPath(path: string): Listening {
+  const listener = Deno.listen({ transport: "unix", path });
   return {
     address: { transport: "unix", path },
     accept: () => acceptFrom(listener),
-    [Symbol.dispose]: () => {
-      listener.close();
-      try {
-        // Somebody else's, which has taken its place, stays.
-        if (unlessMissing(() => Deno.lstatSync(path))?.ino === inode) Deno.removeSync(path);
-      } catch {
-        // It may not be removed any more: then the next server will find that it is nobody's.
-      }
-    },
+    [Symbol.dispose]: () => listener.close(),
   };
-}
-
-/** What a server has left behind, if anything; a server that is there, and what is no socket, is refused. */
-async function staleInode(path: string): Promise<number | null | undefined> {
-  const there = unlessMissing(() => Deno.lstatSync(path));
-  if (there === undefined) return undefined;
-  if (!there.isSocket) throw new BusError(`cannot listen at unix:${path}: there is something else than a socket`);
-  try {
-    (await Deno.connect({ transport: "unix", path })).close();
-  } catch (error) {
-    if (error instanceof Deno.errors.ConnectionRefused) return there.ino;
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-  throw taken(path);
-}
-
-function taken(path: string): BusError {
-  return new BusError(`cannot listen at unix:${path}: another server does`);
-}
-
-/**
- * Makes the socket where nobody else can reach it, and puts it in its place when its mode is right: at no moment can anybody
- * connect whom the mode does not let. One that was left behind is put away first, and one that has come meanwhile is not.
- */
-function listenPrivately(
-  path: string,
-  mode: number,
-  stale: number | null | undefined,
-): { listener: Deno.Listener; inode: number | null } {
-  const slash = path.lastIndexOf("/");
-  const directory = `${path.slice(0, slash + 1)}.${crypto.randomUUID().slice(0, 4)}`;
-  const socket = `${directory}/s`;
-  Deno.mkdirSync(directory, { mode: 0o700 });
-  try {
-    const listener = Deno.listen({ transport: "unix", path: socket });
-    try {
-      Deno.chmodSync(socket, mode);
-      const inode = Deno.lstatSync(socket).ino;
-      if (stale !== undefined) putAway(path, `${directory}/stale`, stale);
-      Deno.linkSync(socket, path);
-      return { listener, inode };
-    } catch (error) {
-      listener.close();
-      if (error instanceof Deno.errors.AlreadyExists) throw taken(path);
-      throw error;
-    }
-  } finally {
-    Deno.removeSync(directory, { recursive: true });
-  }
-}
-
-/** Puts away what was found to be left behind, if that is what is still there. */
-function putAway(path: string, away: string, stale: number | null): void {
-  Deno.renameSync(path, away);
-  if (Deno.lstatSync(away).ino === stale) return;
-  // Another server has been as quick: what is there now is its socket.
-  Deno.linkSync(away, path);
-  throw taken(path);
 }
 
 async function acceptFrom<Connection extends Deno.Conn>(

@@ -69,12 +69,16 @@ interface Call {
 
 /** A Tread that waits for its answer: a class, for ten thousand of them may. */
 class ReadCall implements ReadRequest, Call {
+  readonly offset: bigint;
+  readonly count: number;
   readonly flushes: number[] = [];
   readonly #tag: number;
   readonly #file: OpenFile;
   readonly #session: Session;
 
-  constructor(tag: number, readonly offset: bigint, readonly count: number, file: OpenFile, session: Session) {
+  constructor(tag: number, offset: bigint, count: number, file: OpenFile, session: Session) {
+    this.offset = offset;
+    this.count = count;
     this.#tag = tag;
     this.#file = file;
     this.#session = session;

@@ -6,7 +6,7 @@ import { serve } from "../ninep/transcript.ts";
 import { take, textsOf } from "./reading.ts";
 
 Deno.test("what is published through a server is on its bus, to the byte, with the id that it got there", async () => {
-  await using served = await serve("directory");
+  await using served = serve("directory");
   await using bus = new NinepBus(`unix:${served.path}`);
   const payloads = [
     new Uint8Array(0),
@@ -28,7 +28,7 @@ Deno.test("what is published through a server is on its bus, to the byte, with t
 });
 
 Deno.test("events published at once come whole, in the order in which they were published", async () => {
-  await using served = await serve("mem", { maxMessageBytes: 8192 });
+  await using served = serve("mem", { maxMessageBytes: 8192 });
   await using bus = new NinepBus(`unix:${served.path}`);
   const events = bus.subscribe("n.*");
   await events.ready;
@@ -38,7 +38,7 @@ Deno.test("events published at once come whole, in the order in which they were 
 });
 
 Deno.test("a subscription begins where it is asked to", async () => {
-  await using served = await serve("directory");
+  await using served = serve("directory");
   await using bus = new NinepBus(`unix:${served.path}`);
   const ids = [];
   for (let i = 0; i < 5; i++) ids.push((await bus.publish("n", `${i}`)).id);
@@ -52,7 +52,7 @@ Deno.test("a subscription begins where it is asked to", async () => {
 });
 
 Deno.test("nothing that is published once a subscription is ready is missed", async () => {
-  await using served = await serve("directory");
+  await using served = serve("directory");
   await using bus = new NinepBus(`unix:${served.path}`);
   for (let i = 0; i < 20; i++) {
     await using events = bus.subscribe("n.*");
@@ -67,7 +67,7 @@ Deno.test("nothing that is published once a subscription is ready is missed", as
 });
 
 Deno.test("a subscriber that does not read has little in memory, and gets every event in the end", async () => {
-  await using served = await serve("directory");
+  await using served = serve("directory");
   await using bus = new NinepBus(`unix:${served.path}`);
   const events = bus.subscribe("n");
   await events.ready;
@@ -78,7 +78,7 @@ Deno.test("a subscriber that does not read has little in memory, and gets every 
 });
 
 Deno.test("ending a subscription gives back all that it held at the server", async () => {
-  await using served = await serve();
+  await using served = serve();
   await using bus = new NinepBus(`unix:${served.path}`);
   const kept = bus.subscribe("kept");
   await kept.ready;
@@ -93,7 +93,7 @@ Deno.test("ending a subscription gives back all that it held at the server", asy
 });
 
 Deno.test("what is refused is refused in words", async () => {
-  await using served = await serve();
+  await using served = serve();
   await using bus = new NinepBus(`unix:${served.path}`);
   await assert.rejects(bus.publish("a..b", ""), TopicError);
   assert.throws(() => bus.subscribe("a.>.b"), FilterError);
@@ -107,7 +107,7 @@ Deno.test("what is refused is refused in words", async () => {
 });
 
 Deno.test("a server that has gone is told of, and found again when it is back", async () => {
-  const first = await serve();
+  const first = serve();
   await using bus = new NinepBus(`unix:${first.path}`);
   const events = bus.subscribe("n");
   await events.ready;
@@ -121,7 +121,7 @@ Deno.test("a server that has gone is told of, and found again when it is back", 
 
 Deno.test("an event that the server cannot read is told of in its place, and passed by", async () => {
   const events = [event("1"), new UnreadableEventError("cannot read it"), event("3")];
-  await using served = await serve(new ScriptedBus([events]));
+  await using served = serve(new ScriptedBus([events]));
   await using bus = new NinepBus(`unix:${served.path}`);
   const subscription = bus.subscribe("n");
   assert.deepEqual(await textsOf(subscription, 1), ["1"]);
@@ -132,7 +132,7 @@ Deno.test("an event that the server cannot read is told of in its place, and pas
 Deno.test("after an error, nothing that comes after the gap is delivered", async () => {
   // The server begins anew for the reads that wait, which is right for a client that reads one by one.
   const lost = Object.assign(new SlowConsumerError("too slow"), {});
-  await using served = await serve(new ScriptedBus([[event("1"), event("2"), lost], [event("9"), event("10")]]));
+  await using served = serve(new ScriptedBus([[event("1"), event("2"), lost], [event("9"), event("10")]]));
   await using bus = new NinepBus(`unix:${served.path}`);
   const subscription = bus.subscribe("n");
   assert.deepEqual(await textsOf(subscription, 2), ["1", "2"]);
@@ -141,7 +141,7 @@ Deno.test("after an error, nothing that comes after the gap is delivered", async
 });
 
 Deno.test("an id may hold white space and quotes, as the names of files do", async () => {
-  await using served = await serve("directory");
+  await using served = serve("directory");
   await using bus = new NinepBus(`unix:${served.path}`);
   await served.bus.publish("first", "0");
   const directory = served.path.replace(/s$/, "bus/events");
@@ -159,7 +159,7 @@ Deno.test("a refused event leaves nothing behind: the next one gets its own id",
     if (published % 2 === 1) return Promise.reject(new BusError("the disk is full"));
     return Promise.resolve({ id: `${published}`, time: "2026-05-08T12:34:56.123456789Z" });
   });
-  await using served = await serve(scripted);
+  await using served = serve(scripted);
   await using bus = new NinepBus(`unix:${served.path}`);
   for (let i = 2; i < 20; i += 2) {
     await assert.rejects(bus.publish("n", "x"), /the disk is full/);
@@ -169,7 +169,7 @@ Deno.test("a refused event leaves nothing behind: the next one gets its own id",
 
 Deno.test("a server that ends while events are published throws nothing where nobody catches it", async () => {
   for (let i = 0; i < 20; i++) {
-    const served = await serve();
+    const served = serve();
     await using bus = new NinepBus(`unix:${served.path}`);
     const publishing = Array.from({ length: 20 }, () => bus.publish("n", "x".repeat(100_000)));
     const all = Promise.allSettled(publishing);
@@ -180,7 +180,7 @@ Deno.test("a server that ends while events are published throws nothing where no
 });
 
 Deno.test("a bus that was closed stays closed, whatever it was doing", async () => {
-  await using served = await serve();
+  await using served = serve();
   const bus = new NinepBus(`unix:${served.path}`);
   const first = bus.publish("n", "1");
   const second = bus.publish("n", "2").catch((error) => error);
@@ -199,7 +199,7 @@ Deno.test("a bus that was closed stays closed, whatever it was doing", async () 
 });
 
 Deno.test("a thousand subscriptions and more share a connection, and give all back", async () => {
-  await using served = await serve();
+  await using served = serve();
   await using bus = new NinepBus(`unix:${served.path}`);
   const subscriptions = Array.from({ length: 1500 }, (_, i) => bus.subscribe(`n.${i}`));
   await Promise.all(subscriptions.map(({ ready }) => ready));
@@ -213,7 +213,7 @@ Deno.test("a thousand subscriptions and more share a connection, and give all ba
 Deno.test("what is no bus is said to be none", async () => {
   const odd = { id: 5, time: "", topic: "n", payload: new Uint8Array(0) };
   // An id that is a number: what another kind of server might send.
-  await using served = await serve(new ScriptedBus([[odd as unknown as ReturnType<typeof event>]]));
+  await using served = serve(new ScriptedBus([[odd as unknown as ReturnType<typeof event>]]));
   await using bus = new NinepBus(`unix:${served.path}`);
   await assert.rejects(bus.subscribe("n").next(), /sent a line without "id": it is no bus/);
 });

@@ -74,11 +74,6 @@ Deno.test("it says where it listens, and why it cannot", async () => {
   await using ipv6 = await HubProcess.start("-l", "[::1]:0");
   assert.match(ipv6.url, /^http:\/\/\[::1\]:[1-9]\d*$/);
   assert.equal(await (await fetch(`${ipv6.url}/healthz`)).text(), "ok\n");
-  const taken = await ollie(["hub", "--listen", String(hub.port)]);
-  assert.deepEqual([taken.code, taken.stderr], [
-    1,
-    `ollie hub: cannot listen on 127.0.0.1:${hub.port}: address already in use\n`,
-  ]);
   const nowhere = await ollie(["hub", "--listen", "0", "unix:/nothing/here"]);
   assert.deepEqual([nowhere.code, nowhere.stderr], [
     1,

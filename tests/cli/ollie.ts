@@ -8,7 +8,7 @@ const executable = Deno.env.get("OLLIE");
 const source = new URL("../../cli.ts", import.meta.url).pathname;
 
 /** As the tasks of deno.json have them. */
-const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P"];
+const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P,NOTIFY_SOCKET"];
 
 /** What starts ollie: a program, and the arguments before ollie's own. */
 export const OLLIE: readonly [string, ...string[]] = executable === undefined
@@ -42,6 +42,13 @@ export interface Ended {
 /** Runs ollie to its end. */
 export function ollie(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
   return run([...options.under ?? [], ...OLLIE, ...args], options);
+}
+
+/** The names of the subcommands, as `ollie --help` lists them. */
+export async function subcommandNames(): Promise<string[]> {
+  const { stdout } = await ollie(["--help"]);
+  const [, lines = ""] = /^Subcommands:\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
+  return Array.from(lines.matchAll(/^ {2}(\S+)/gm), ([, name]) => name);
 }
 
 /** Runs a shell script to its end. In it, `ollie` is ollie. */

@@ -1,6 +1,7 @@
 /** Nothing is lost and nothing comes twice: under load, kills and stops. */
 import assert from "node:assert/strict";
-import { DirectoryBus, openPublisher } from "../../mod.ts";
+import { openPublisher } from "../../lib/cli/open.ts";
+import { DirectoryBus } from "../../mod.ts";
 import { until } from "../deadline.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { OLLIE, Running } from "./ollie.ts";

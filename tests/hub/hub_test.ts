@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Bus, BusError, type BusEvent, MemoryBus, type Subscription } from "../../mod.ts";
 import { Hub, type HubOptions } from "../../lib/hub/hub.ts";
-import { Page } from "../../lib/hub/page.ts";
+import { Page, readPage } from "../../lib/hub/page.ts";
 import { HubServer } from "../../lib/hub/server.ts";
 import { Visitors } from "../../lib/hub/visitors.ts";
 import { until, within } from "../deadline.ts";
@@ -296,7 +296,7 @@ Deno.test("a peer that answers no pings is found, and one that does is not, thou
     maxConnections: 10,
     maxMessage: 1000,
     idleTimeout: 2,
-    page: await Page.load(),
+    page: new Page(await readPage()),
   });
   const listening = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },

@@ -120,7 +120,7 @@ Deno.test("whoever writes faster than the bus takes is read no more", async () =
 Deno.test("a subscriber that does not read makes the client take so much, and no more", async () => {
   const events = Array.from({ length: 2000 }, (_, i) => event(`${i}`, new Uint8Array(10_000)));
   const scripted = new ScriptedBus([events]);
-  await using served = await serve(scripted);
+  await using served = serve(scripted);
   await using bus = new NinepBus(`unix:${served.path}`);
   const subscription = bus.subscribe("n");
   await subscription.ready;

@@ -9,7 +9,7 @@ const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 Deno.test("a client writes a filter and reads what matches", async () => {
-  await using served = await serve();
+  await using served = serve();
   await using client = await NinepClient.connect(`unix:${served.path}`);
   await using event = await client.open("event", "readwrite");
   await event.write(bytes("color"));
@@ -22,7 +22,7 @@ Deno.test("a client writes a filter and reads what matches", async () => {
 });
 
 Deno.test("an abort takes back the read, and loses no event", async () => {
-  await using served = await serve();
+  await using served = serve();
   await using client = await NinepClient.connect(`unix:${served.path}`);
   await using event = await client.open("event", "read");
   for (let i = 0; i < 200; i++) {
@@ -41,7 +41,7 @@ Deno.test("an abort takes back the read, and loses no event", async () => {
 });
 
 Deno.test("many requests wait at once, each for its own answer", async () => {
-  await using served = await serve();
+  await using served = serve();
   await using client = await NinepClient.connect(`unix:${served.path}`);
   const files = await Promise.all(Array.from({ length: 300 }, () => client.open("event", "readwrite")));
   await Promise.all(files.map((file, i) => file.write(bytes(`n.${i}`))));
@@ -56,7 +56,7 @@ Deno.test("many requests wait at once, each for its own answer", async () => {
 });
 
 Deno.test("what the server refuses is an error that says so, and the connection goes on", async () => {
-  await using served = await serve();
+  await using served = serve();
   await using client = await NinepClient.connect(`unix:${served.path}`);
   await assert.rejects(client.open("nothing", "read"), new NinepError("No such file or directory", 0));
   await assert.rejects(client.open("event/event", "read"), /No such file or directory|Not a directory/);
@@ -68,7 +68,7 @@ Deno.test("what the server refuses is an error that says so, and the connection 
 });
 
 Deno.test("when the server hangs up, whoever waits is told", async () => {
-  await using served = await serve();
+  await using served = serve();
   await using client = await NinepClient.connect(`unix:${served.path}`);
   const event = await client.open("event", "read");
   const waiting = event.read().catch((error) => error);
@@ -81,7 +81,7 @@ Deno.test("when the server hangs up, whoever waits is told", async () => {
 });
 
 Deno.test("a write is cut into as many messages as it takes", async () => {
-  await using served = await serve("mem", { maxMessageBytes: 8192 });
+  await using served = serve("mem", { maxMessageBytes: 8192 });
   await using client = await NinepClient.connect(`unix:${served.path}`);
   await using events = served.bus.subscribe(">");
   const long = "x".repeat(100_000);
@@ -107,7 +107,7 @@ Deno.test("where nobody listens, or somebody who speaks something else, the erro
 });
 
 Deno.test("when as many requests wait as may, a file can still be closed and a read taken back", async () => {
-  await using served = await serve();
+  await using served = serve();
   await using client = await NinepClient.connect(`unix:${served.path}`);
   const event = await client.open("event", "read");
   const stop = new AbortController();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { BusError } from "../../mod.ts";
 import { connectTo, formatNinepAddress, parseNinepAddress } from "../../lib/ninep/address.ts";
 import { listenAt } from "../../lib/ninep/listen.ts";
-import { exists, temporaryDirectory } from "../temporary.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 Deno.test("an address is read as it is written", () => {
   for (const address of ["unix:/run/ollie", "unix:s", "tcp:127.0.0.1:5640", "tcp:[::1]:5640", "tcp:example.org:1"]) {
@@ -43,7 +43,7 @@ for (const before of ["there is nothing", "a server has left its socket behind"]
       accepted?.close();
       connected.close();
       listening[0][Symbol.dispose]();
-      assert(!exists(path));
+      assert.deepEqual([...Deno.readDirSync(directory.path)], []);
     }
   });
 }

@@ -31,7 +31,7 @@ async function read(conversation: Conversation, fid: number): Promise<string> {
 }
 
 Deno.test("9P: after=ID begins after the event of that id", async () => {
-  await using served = await serve("directory");
+  await using served = serve("directory");
   for (const payload of ["1", "2", "3"]) await served.bus.publish("color", payload);
   using conversation = await opened(served.path);
   await write(conversation, 2, "color replay=2");
@@ -49,7 +49,7 @@ Deno.test("9P: after=ID begins after the event of that id", async () => {
 });
 
 Deno.test("9P: after=ID in another conversation goes on where the first one ended", async () => {
-  await using served = await serve("directory");
+  await using served = serve("directory");
   await served.bus.publish("color", "1");
   let id: string;
   {
@@ -64,7 +64,7 @@ Deno.test("9P: after=ID in another conversation goes on where the first one ende
 });
 
 Deno.test("9P: the id that pub.json tells is one to begin after", async () => {
-  await using served = await serve("directory");
+  await using served = serve("directory");
   using conversation = await opened(served.path);
   await conversation.ask({ type: "Twalk", tag: 1, fid: 0, newfid: 3, wname: ["pub.json"] });
   await conversation.ask({ type: "Topen", tag: 1, fid: 3, mode: ORDWR });

@@ -15,6 +15,8 @@ export class ScriptedBus implements Bus {
   readonly asked: (SubscribeOptions["from"])[] = [];
   /** How many events have been taken. */
   taken = 0;
+  /** What becomes of an event. */
+  readonly publish: (topic: string, payload: Uint8Array | string) => Promise<Published>;
   readonly #scripts: (readonly (BusEvent | Error)[])[];
 
   /**
@@ -23,9 +25,10 @@ export class ScriptedBus implements Bus {
    */
   constructor(
     scripts: readonly (readonly (BusEvent | Error)[])[] = [],
-    readonly publish: (topic: string, payload: Uint8Array | string) => Promise<Published> = () =>
+    publish: (topic: string, payload: Uint8Array | string) => Promise<Published> = () =>
       Promise.reject(new Error("nobody publishes")),
   ) {
+    this.publish = publish;
     this.#scripts = [...scripts];
   }
 

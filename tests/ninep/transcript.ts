@@ -20,7 +20,7 @@ import assert from "node:assert/strict";
 import { type Bus, DirectoryBus, MemoryBus } from "../../mod.ts";
 import { connectTo } from "../../lib/ninep/address.ts";
 import { FrameReader } from "../../lib/ninep/frames.ts";
-import { listenAt } from "../../lib/ninep/listen.ts";
+import { listen } from "../../lib/ninep/listen.ts";
 import { decodeMessage, encodeMessage } from "../../lib/ninep/codec.ts";
 import { type Dialect, type Message, type MessageName, MESSAGES, NOFID, NOTAG } from "../../lib/ninep/message.ts";
 import { NinepServer, type NinepServerOptions } from "../../lib/ninep/server.ts";
@@ -41,10 +41,10 @@ export interface Served extends AsyncDisposable {
 }
 
 /** Serves a bus at a unix socket: one of its own, or the one that is given. */
-export async function serve(
+export function serve(
   kind: "mem" | "directory" | Bus = "mem",
   options: NinepServerOptions = {},
-): Promise<Served> {
+): Served {
   const directory = temporaryDirectory();
   const bus = kind === "mem"
     ? new MemoryBus()
@@ -55,7 +55,7 @@ export async function serve(
   const tree: EventTree = new EventTree(bus, { stats: () => ({ connections: server.connections, fids: server.fids }) });
   const server: NinepServer = new NinepServer(tree.root, { log: (line) => log.push(line), ...options });
   const path = `${directory.path}/s`;
-  const listening = await listenAt({ transport: "unix", path }, 0o600);
+  const listening = listen({ transport: "unix", path });
   const accepting = (async () => {
     for (let connection; (connection = await listening.accept()) !== undefined;) server.serve(connection);
   })();
@@ -139,7 +139,7 @@ export class Conversation implements Disposable {
 export async function runTranscript(text: string): Promise<void> {
   const lines = text.split("\n").map((line, i) => ({ number: i + 1, line: line.trim() }))
     .filter(({ line }) => line !== "" && !line.startsWith("#"));
-  await using served = await serve(lines[0]?.line === "bus directory" ? "directory" : "mem");
+  await using served = serve(lines[0]?.line === "bus directory" ? "directory" : "mem");
   let conversation = await Conversation.with(served.path);
   try {
     let unsent: Message[] = [];

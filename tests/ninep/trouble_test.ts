@@ -53,7 +53,7 @@ const BROKEN = {
 
 for (const [hex, reason] of Object.entries(BROKEN)) {
   Deno.test(`9P: broken framing is one line in the log, and nobody else's trouble: ${reason}`, async () => {
-    await using served = await serve();
+    await using served = serve();
     using other = await attached(served.path);
     await open(other, 1, "event", OREAD);
     using broken = await attached(served.path);
@@ -73,7 +73,7 @@ for (const [hex, reason] of Object.entries(BROKEN)) {
 }
 
 Deno.test("9P: a client that hangs up is no line in the log, and what it had is gone", async () => {
-  await using served = await serve();
+  await using served = serve();
   {
     using conversation = await attached(served.path);
     await open(conversation, 1, "event", OREAD);
@@ -92,7 +92,7 @@ Deno.test("9P: a client that hangs up is no line in the log, and what it had is 
 });
 
 Deno.test("9P: after a version that is unknown, the fields are those of 9P2000", async () => {
-  await using served = await serve();
+  await using served = serve();
   using conversation = await attached(served.path);
   assert.equal(conversation.dialect, "9P2000.u");
   await conversation.ask({ type: "Tversion", tag: 0xffff, msize: 8192, version: "9P1" });
@@ -104,7 +104,7 @@ Deno.test("9P: after a version that is unknown, the fields are those of 9P2000",
 });
 
 Deno.test("9P: a connection has so many fids and no more; a walk that stays takes none", async () => {
-  await using served = await serve("mem", { maxFids: 3 });
+  await using served = serve("mem", { maxFids: 3 });
   using conversation = await attached(served.path);
   assert.equal(await say(conversation, "Twalk tag 1 fid 0 newfid 1 wname []"), "Rwalk tag 1 wqid []");
   assert.equal(await say(conversation, "Twalk tag 1 fid 0 newfid 2 wname []"), "Rwalk tag 1 wqid []");
@@ -119,7 +119,7 @@ Deno.test("9P: a connection has so many fids and no more; a walk that stays take
 });
 
 Deno.test("9P: when the server ends, what waits is told so", async () => {
-  await using served = await serve();
+  await using served = serve();
   using conversation = await attached(served.path);
   await open(conversation, 1, "event", OREAD);
   await conversation.send(
@@ -140,7 +140,7 @@ Deno.test("9P: when the server ends, what waits is told so", async () => {
 });
 
 Deno.test("9P: when the bus ends, a read says so", async () => {
-  await using served = await serve();
+  await using served = serve();
   using conversation = await attached(served.path);
   await open(conversation, 1, "event", OREAD);
   await served.bus[Symbol.asyncDispose]();
@@ -151,7 +151,7 @@ Deno.test("9P: when the bus ends, a read says so", async () => {
 });
 
 Deno.test("9P: a reader that is too slow for a bus that keeps nothing is told so, after what it can still have", async () => {
-  await using served = await serve();
+  await using served = serve();
   using conversation = await attached(served.path, 1024 * 1024);
   await open(conversation, 1, "event", OREAD);
   const payload = new Uint8Array(6 * 1024 * 1024).fill(97);
@@ -174,7 +174,7 @@ Deno.test("9P: a reader that is too slow for a bus that keeps nothing is told so
 });
 
 Deno.test("9P: a fault of the bus is an input/output error, and the log tells of it", async () => {
-  await using served = await serve();
+  await using served = serve();
   breakPublishing(served, new TypeError("a fault"));
   using conversation = await attached(served.path);
   await open(conversation, 1, "pub", OWRITE);
@@ -186,7 +186,7 @@ Deno.test("9P: a fault of the bus is an input/output error, and the log tells of
 });
 
 Deno.test("9P: where a bus takes only some of the lines of a write, the error says how many", async () => {
-  await using served = await serve();
+  await using served = serve();
   breakPublishing(served, new BusError("the disk is full"), 2);
   using conversation = await attached(served.path);
   await open(conversation, 1, "pub", OWRITE);
@@ -199,7 +199,7 @@ Deno.test("9P: where a bus takes only some of the lines of a write, the error sa
 });
 
 Deno.test("9P: pub.json takes no more while too much of what became of its events has not been read", async () => {
-  await using served = await serve();
+  await using served = serve();
   using conversation = await attached(served.path, 1024 * 1024);
   await open(conversation, 1, "pub.json", ORDWR);
   const lines = '{"topic":"a","payload":1}\n'.repeat(35_000);
@@ -214,7 +214,7 @@ Deno.test("9P: pub.json takes no more while too much of what became of its event
 });
 
 Deno.test("9P: a line has an end", async () => {
-  await using served = await serve();
+  await using served = serve();
   using conversation = await attached(served.path, 1024 * 1024);
   await open(conversation, 1, "pub", OWRITE);
   const mebibyte = new Uint8Array(1024 * 1024 - 64).fill(97);
@@ -229,7 +229,7 @@ Deno.test("9P: a line has an end", async () => {
 
 Deno.test("9P: while many lines of one write are published, others are served", async () => {
   let published = 0;
-  await using served = await serve(
+  await using served = serve(
     new ScriptedBus([], () => {
       published++;
       // Time passes, as it does where files are made.
@@ -250,7 +250,7 @@ Deno.test("9P: while many lines of one write are published, others are served", 
 
 Deno.test("9P: a server that ends answers what is being written", async () => {
   const publishing = Promise.withResolvers<Published>();
-  await using served = await serve(new ScriptedBus([], () => publishing.promise));
+  await using served = serve(new ScriptedBus([], () => publishing.promise));
   using conversation = await attached(served.path);
   await open(conversation, 1, "pub", OWRITE);
   const written = write(conversation, 1, "color red\n");
@@ -266,7 +266,7 @@ Deno.test("9P: a server that ends answers what is being written", async () => {
 
 Deno.test("9P: after a write that failed, nothing of it is published with the next", async () => {
   const lines: string[] = [];
-  await using served = await serve(
+  await using served = serve(
     new ScriptedBus([], (topic, payload) => {
       lines.push(`${topic} ${new TextDecoder().decode(payload as Uint8Array)}`);
       if (lines.length === 1) return Promise.reject(new BusError("the disk is full"));
@@ -283,7 +283,7 @@ Deno.test("9P: after a write that failed, nothing of it is published with the ne
 
 Deno.test("9P: after a failure, a reader of the past goes on after the last event that it had", async () => {
   const bus = new ScriptedBus([[event("a"), event("b"), new BusError("broken")], [event("c")]]);
-  await using served = await serve(bus);
+  await using served = serve(bus);
   using conversation = await attached(served.path);
   await open(conversation, 1, "event", ORDWR);
   await write(conversation, 1, "n replay=all");
@@ -296,7 +296,7 @@ Deno.test("9P: after a failure, a reader of the past goes on after the last even
 });
 
 Deno.test("9P: a filter of half a million segments is refused, or comes and goes as any other", async () => {
-  await using served = await serve();
+  await using served = serve();
   using conversation = await attached(served.path, 1024 * 1024);
   await open(conversation, 1, "event", ORDWR);
   await write(conversation, 1, `${"a.".repeat(500_000)}a`);

@@ -39,7 +39,7 @@ export class EventFiles {
       // A link may lead nowhere; and what is not UTF-8 in a name is shown as something else.
       if (error instanceof Deno.errors.NotFound) return name.includes("\ufffd") || isLink(path) ? "none" : "gone";
       throw new UnreadableEventError(
-        `cannot read the event ${JSON.stringify(name)} in ${this.#bus}: ${reasonOf(error)}`,
+        `cannot read the event ${JSON.stringify(name)} in ${this.#bus}: ${reasonOf(error, this.#bus)}`,
         { cause: error },
       );
     }

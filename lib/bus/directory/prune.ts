@@ -74,7 +74,7 @@ export async function prune(bus: string, limits: PruneLimits, options: PruneOpti
     if (!options.signal?.aborted) {
       const { events } = pruning.removed;
       const before = events === 0 ? "" : `; ${events} events were removed before that`;
-      throw new BusError(`cannot prune ${bus}: ${reasonOf(error)}${before}`, { cause: error });
+      throw new BusError(`cannot prune ${bus}: ${reasonOf(error, bus)}${before}`, { cause: error });
     }
   }
   return { ...pruning.removed, ahead: outdated.ahead };

@@ -1,0 +1,69 @@
+/**
+ * The part of `ollie serve9p` that reads what clients send: the worker that it runs in may reach the bus and nothing else.
+ *
+ * @module
+ */
+import { startRetention } from "../bus/directory/retention.ts";
+import { BusError } from "../bus.ts";
+import { formatNinepAddress, type NinepAddress } from "../ninep/address.ts";
+import { listen, type Listening } from "../ninep/listen.ts";
+import type { NinepServerOptions } from "../ninep/server.ts";
+import { serveListening } from "../ninep/serve.ts";
+import { openBus } from "../open.ts";
+import { serveConfined } from "./confinement.ts";
+import { complain } from "./failure.ts";
+import { holderOf } from "./holder.ts";
+import type { Retained } from "./limits.ts";
+
+/** What is to be served, and how. */
+export interface NinepSettings {
+  /** The bus's address. */
+  readonly bus: string;
+  /** Where to listen. */
+  readonly listen: readonly NinepAddress[];
+  /** How many connections there may be. */
+  readonly maxConnections: number;
+  /** How many fids a connection may have. */
+  readonly maxFids: number;
+  /** What is to stay in the bus, if that is a directory from which old events are removed. */
+  readonly retained: Retained | undefined;
+  /** Whether to print each message on standard error. */
+  readonly debug: boolean;
+}
+
+const say = (message: string) => complain("ollie serve9p", message);
+
+serveConfined<NinepSettings>(
+  "ollie serve9p",
+  async ({ bus, listen: addresses, retained, debug, ...limits }, supervisor) => {
+    await using carrier = await openBus(bus);
+    using _retention = retained && startRetention(retained.path, retained.limits, say);
+    const trace = debug ? await traceOnStandardError() : undefined;
+    const places: Listening[] = [];
+    for (const address of addresses) places.push(await listenAlone(address));
+    await using serving = serveListening(carrier, places, { ...limits, trace, log: say });
+    supervisor.listening(serving.addresses);
+    await supervisor.stopped;
+  },
+);
+
+async function listenAlone(address: NinepAddress): Promise<Listening> {
+  try {
+    return listen(address);
+  } catch (error) {
+    const inUse = error instanceof BusError && error.cause instanceof Deno.errors.AddrInUse;
+    if (!inUse || address.transport !== "tcp") throw error;
+    const holder = await holderOf(address.hostname, address.port);
+    throw new BusError(`cannot listen at ${formatNinepAddress(address)}: the address is in use, ${holder}`, {
+      cause: error,
+    });
+  }
+}
+
+async function traceOnStandardError(): Promise<NinepServerOptions["trace"]> {
+  const { formatMessage } = await import("../ninep/text.ts");
+  return (connection, direction, message) => {
+    const marked = direction === "<-" ? `<-${connection}-` : `-${connection}->`;
+    console.error(`${marked} ${formatMessage(message)}`);
+  };
+}

@@ -1,0 +1,94 @@
+/** What a service manager is told: by a server that it starts, at the socket that it listens on, when the server can be used. */
+import assert from "node:assert/strict";
+import { temporaryDirectory } from "../temporary.ts";
+import { has, OLLIE, Running, shell } from "./ollie.ts";
+
+/** A service manager: prints who sent it what. */
+const MANAGER = `
+import socket, struct, sys
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listening.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+listening.bind(sys.argv[1].replace("@", "\\0"))
+print("waiting", flush=True)
+while True:
+    message, ancillary, _, _ = listening.recvmsg(4096, 256)
+    for line in message.decode().splitlines():
+        print(struct.unpack("3i", ancillary[0][2])[0], line, flush=True)
+`;
+const ignore = !has("python3");
+
+async function startManager(socket: string): Promise<Running> {
+  const manager = new Running(["python3", "-c", MANAGER, socket]);
+  assert.equal(await manager.stdout.next(), "waiting");
+  return manager;
+}
+
+function underManager(socket: string, ...args: readonly string[]): Running {
+  return new Running(["env", `NOTIFY_SOCKET=${socket}`, ...OLLIE, ...args]);
+}
+
+Deno.test({
+  name: "a service manager is told when the hub can be used, by the process that it has started",
+  ignore,
+  fn: async () => {
+    using directory = temporaryDirectory();
+    await using manager = await startManager(`${directory.path}/notify`);
+    await using hub = underManager(`${directory.path}/notify`, "hub", "--listen", "0", `${directory.path}/bus`);
+    assert.equal(await manager.stdout.next(), `${hub.pid} READY=1`);
+    const [, url] = /STATUS=Listening on (http:\S+)$/.exec(await manager.stdout.next() ?? "") ?? [];
+    assert.equal(await (await fetch(`${url}/healthz`)).text(), "ok\n");
+    assert.equal(await hub.stderr.next(), `ollie hub: listening on ${url}`);
+    hub.signal("SIGTERM");
+    assert.equal((await hub.status).code, 0);
+    assert.deepEqual(await hub.stderr.rest(), []);
+  },
+});
+
+Deno.test({
+  name: "it is told of serve9p when the last of its addresses can be used",
+  ignore,
+  fn: async () => {
+    using directory = temporaryDirectory();
+    const sockets = [`unix:${directory.path}/a`, `unix:${directory.path}/b`];
+    await using manager = await startManager(`${directory.path}/notify`);
+    await using server = underManager(
+      `${directory.path}/notify`,
+      "serve9p",
+      ...sockets.flatMap((socket) => ["--listen", socket]),
+    );
+    assert.deepEqual(await manager.stdout.take(2), [
+      `${server.pid} READY=1`,
+      `${server.pid} STATUS=Listening on ${sockets.join(" and ")}`,
+    ]);
+    for (const socket of sockets) {
+      assert.equal(
+        (await shell(`ollie 9p -a ${socket} ls`)).stdout,
+        "event\nevent.json\npub\npub.json\nstats\n",
+      );
+    }
+  },
+});
+
+Deno.test({
+  name: "a manager whose socket has an abstract name is told, or it is said that it cannot be",
+  ignore: ignore || Deno.build.os !== "linux",
+  fn: async () => {
+    const socket = `@ollie-${crypto.randomUUID()}`;
+    await using manager = await startManager(socket);
+    await using hub = underManager(socket, "hub", "--listen", "0");
+    // Deno 2.4 knows no abstract names.
+    const told = await Promise.race([manager.stdout.next(), hub.stderr.next()]);
+    assert.match(told ?? "", /^\d+ READY=1$|^ollie hub: cannot tell the service manager at @\S+ that this is ready: /);
+  },
+});
+
+Deno.test("a manager that cannot be told is complained of, and the server goes on", async () => {
+  using directory = temporaryDirectory();
+  await using hub = underManager(`${directory.path}/nobody`, "hub", "--listen", "0");
+  assert.equal(
+    await hub.stderr.next(),
+    `ollie hub: cannot tell the service manager at ${directory.path}/nobody that this is ready: no such file or directory`,
+  );
+  const [, url] = /listening on (\S+)$/.exec(await hub.stderr.next() ?? "") ?? [];
+  assert.equal(await (await fetch(`${url}/healthz`)).text(), "ok\n");
+});

@@ -1,0 +1,25 @@
+/** What is embedded in the executable: the packages that it uses, as the tests have tried them, and no others. */
+import assert from "node:assert/strict";
+import { ENTRY, LATE_MODULES, LOCK, ROOT } from "../../release/executable.ts";
+
+/** The packages of a lock, by name and version, with their digests. */
+function packagesOf(lock: string): Record<string, { integrity: string }> {
+  return JSON.parse(Deno.readTextFileSync(new URL(lock, ROOT))).npm ?? {};
+}
+
+Deno.test("the lock of the executable has every package that it uses", async () => {
+  // Deno 2.9 does not hold modules that are named by --include to a frozen lock when it compiles; here it does.
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["cache", "--quiet", ...LOCK, ENTRY, ...LATE_MODULES],
+    cwd: ROOT,
+    env: { NO_COLOR: "1" },
+  }).output();
+  assert(success, `release/deno.lock lacks a package: copy it from deno.lock. ${new TextDecoder().decode(stderr)}`);
+});
+
+Deno.test("the lock of the executable has the very packages that the tests use", () => {
+  const tested = packagesOf("deno.lock");
+  for (const [name, { integrity }] of Object.entries(packagesOf("release/deno.lock"))) {
+    assert.equal(integrity, tested[name]?.integrity, `${name} in release/deno.lock is not that of deno.lock`);
+  }
+});
