@@ -15,12 +15,13 @@ import { type NatsAddress, parseNatsAddress } from "./nats/address.ts";
 import { Feed, type FeedReader } from "./nats/feed.ts";
 import { Link } from "./nats/link.ts";
 import { LiveFeed } from "./nats/live.ts";
-import { parseId } from "./nats/mark.ts";
+import { marksOf, parseId } from "./nats/mark.ts";
 import type { NatsOptions } from "./nats/options.ts";
 import { Outbox } from "./nats/outbox.ts";
 import { Stream } from "./nats/stream.ts";
 import { StreamSubscription } from "./nats/stream_subscription.ts";
 import { subjectOf } from "./nats/subject.ts";
+import { placeOf } from "./place.ts";
 import { MAX_QUEUE_BYTES, QueuedSubscription } from "./queued_subscription.ts";
 
 /** How many feeds there may be, before those who want something else get one that has all. */
@@ -143,8 +144,7 @@ export class NatsBus implements Bus {
   }
 
   #subscribeToStream(filters: readonly string[], options: SubscribeOptions): StreamSubscription {
-    const { from } = options;
-    if (typeof from === "object" && "after" in from) parseId(from.after);
+    for (const { id } of marksOf(placeOf(options.from ?? "now"))) parseId(id);
     const subscription = new StreamSubscription(filters, options.signal, () => {
       this.#subscriptions.delete(subscription);
     });

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { SlowConsumerError, type UnreadableEventError } from "../bus.ts";
+import { type GapError, SlowConsumerError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { Queue } from "../queue.ts";
 import { EVENT_BYTES, PulledSubscription } from "./subscription.ts";
@@ -17,7 +17,7 @@ const FEW_EVENTS = 1024;
 
 /** What waits, waits in memory. */
 export class QueuedSubscription extends PulledSubscription {
-  readonly #queue = new Queue<BusEvent | UnreadableEventError>();
+  readonly #queue = new Queue<BusEvent | GapError>();
   readonly #maxBytes: number;
   readonly #detach: () => void;
   #bytes = 0;
@@ -40,7 +40,7 @@ export class QueuedSubscription extends PulledSubscription {
   }
 
   /** Takes an event, or what is to be told in the place of some. */
-  deliver(what: BusEvent | UnreadableEventError): void {
+  deliver(what: BusEvent | GapError): void {
     const bytes = bytesOf(what);
     // What is too large by itself still gets through to a reader that has nothing else to read.
     if (this.#queue.size > 0 && this.#bytes + bytes > this.#maxBytes) {
@@ -74,11 +74,11 @@ export class QueuedSubscription extends PulledSubscription {
 }
 
 /** The same, with a payload that keeps no more in memory than itself. */
-function onItsOwn(what: BusEvent | UnreadableEventError): BusEvent | UnreadableEventError {
+function onItsOwn(what: BusEvent | GapError): BusEvent | GapError {
   if (what instanceof Error || what.payload.buffer.byteLength <= what.payload.length + EVENT_BYTES) return what;
   return { ...what, payload: new Uint8Array(what.payload) };
 }
 
-function bytesOf(what: BusEvent | UnreadableEventError): number {
+function bytesOf(what: BusEvent | GapError): number {
   return (what instanceof Error ? 0 : what.payload.length) + EVENT_BYTES;
 }

@@ -22,6 +22,7 @@ import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import type { HubSettings } from "./hub_worker.ts";
+import { parseRetain, RETAIN_OPTION } from "./limits.ts";
 import { keepPermissions } from "./permissions.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
 import { hostAndPort, reachOfBus } from "./reach.ts";
@@ -48,6 +49,7 @@ const options = {
   "max-connections": { value: "N", help: "how many connections there may be (default: 10000)" },
   "max-message": { value: "BYTES", help: "how long an event that is published may be (default: 1M)" },
   "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to (default: 10000)" },
+  ...RETAIN_OPTION,
   verbose: { short: "v", help: "print who comes and goes on standard error" },
   ...BUS_OPTIONS,
   ...HELP_OPTION,
@@ -98,6 +100,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxBuffer = parseBytes(values["max-buffer"] ?? "1M", "--max-buffer");
   const maxConnections = parseCount(values["max-connections"] ?? "10000", "--max-connections");
   const maxSubscriptions = parseCount(values["max-subscriptions"] ?? "10000", "--max-subscriptions");
+  const retained = parseRetain(values.retain, bus);
   const allowedOrigins = values["allow-origin"].map(parseOrigin);
   const said = await busOptions(values, bus);
   const manager = notifySocket();
@@ -126,6 +129,7 @@ export async function run(args: readonly string[]): Promise<number> {
       maxConnections,
       maxMessage,
       maxSubscriptions,
+      retained,
       verbose: values.verbose,
       page: await readPage(),
     },

@@ -20,6 +20,7 @@ import {
 import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
+import { parseRetain, RETAIN_OPTION } from "./limits.ts";
 import { keepPermissions } from "./permissions.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
 import { hostAndPort, type Reach, reachOfBus } from "./reach.ts";
@@ -41,6 +42,7 @@ const options = {
   },
   "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
   "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
+  ...RETAIN_OPTION,
   debug: { help: "print each message on standard error" },
   ...BUS_OPTIONS,
   ...HELP_OPTION,
@@ -87,6 +89,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
   const said = await busOptions(values, bus);
+  const retained = parseRetain(values.retain, bus);
   const manager = notifySocket();
   // Where this program has come over the network, so does the worker.
   keepPermissions("read", "write", "net", "import");
@@ -107,7 +110,7 @@ export async function run(args: readonly string[]): Promise<number> {
     who: "ollie serve9p",
     module: new URL("./serve9p_worker.ts", import.meta.url),
     reach: reachOf(bus, listen, places),
-    settings: { bus, busOptions: said, listen, maxConnections, maxFids, debug: values.debug },
+    settings: { bus, busOptions: said, listen, maxConnections, maxFids, retained, debug: values.debug },
     listening: async (listened) => {
       for (const place of places) place.put();
       const reached = addresses.map((address, i) =>

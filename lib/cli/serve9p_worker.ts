@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { startRetention } from "../bus/directory/retention.ts";
 import { BusError } from "../bus.ts";
 import type { NatsOptions } from "../bus/nats/options.ts";
 import { formatNinepAddress, type NinepAddress } from "../ninep/address.ts";
@@ -12,6 +13,7 @@ import { serveListening } from "../ninep/serve.ts";
 import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
+import type { Retained } from "./limits.ts";
 import { openServedBus } from "./served_bus.ts";
 
 /** What is to be served, and how. */
@@ -26,6 +28,8 @@ export interface NinepSettings {
   readonly maxConnections: number;
   /** How many fids a connection may have. */
   readonly maxFids: number;
+  /** What is to stay in the bus, if that is a directory from which old events are removed. */
+  readonly retained: Retained | undefined;
   /** Whether to print each message on standard error. */
   readonly debug: boolean;
 }
@@ -34,8 +38,9 @@ const say = (message: string) => complain("ollie serve9p", message);
 
 serveConfined<NinepSettings>(
   "ollie serve9p",
-  async ({ bus, busOptions, listen: addresses, debug, ...limits }, supervisor) => {
+  async ({ bus, busOptions, listen: addresses, retained, debug, ...limits }, supervisor) => {
     await using carrier = await openServedBus(bus, busOptions);
+    using _retention = retained && startRetention(retained.path, retained.limits, say);
     const trace = debug ? await traceOnStandardError() : undefined;
     const places: Listening[] = [];
     for (const address of addresses) places.push(await listenAlone(address));

@@ -248,7 +248,7 @@ testOne("an event that is not of this stream, and what is no id, is not silently
     await events.ready;
     await assert.rejects(
       events.next(),
-      (error: Error) => error.message.includes(`the event ${after} is not in the stream`),
+      (error: Error) => error.message.includes(`the event "${after}" is not in the stream`),
     );
     await bus.publish("a", "next");
     // It goes on: from the start, where nothing is known of the stream that the id is of.

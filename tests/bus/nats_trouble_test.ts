@@ -1,6 +1,6 @@
 /** A NATS bus in trouble: servers that are killed and come back, streams that lose what they held, readers that do not read. */
 import assert from "node:assert/strict";
-import { BusError, type BusEvent, type Subscription, UnreadableEventError } from "../../mod.ts";
+import { BusError, type BusEvent, GapError, type Subscription } from "../../mod.ts";
 import { NatsBus } from "../../lib/bus/nats.ts";
 import { within } from "../deadline.ts";
 import { ignore, NatsServer } from "../nats_server.ts";
@@ -26,7 +26,7 @@ async function readUntil(last: string, subscription: Subscription): Promise<(str
     try {
       got.push(...await textsOf(subscription, 1) as string[]);
     } catch (error) {
-      if (!(error instanceof UnreadableEventError)) throw error;
+      if (!(error instanceof GapError)) throw error;
       got.push(error);
     }
   }
@@ -114,7 +114,7 @@ testOnNats(
     await server.restart();
     await assert.rejects(
       within(next, "word of the gap"),
-      (error) => error instanceof UnreadableEventError && /was away/.test(error.message),
+      (error) => error instanceof GapError && /was away/.test(error.message),
     );
     await within(published, "the end of publishing");
     assert.deepEqual((await textsOf(events, 2)).sort(), ["2", "3"]);
@@ -201,10 +201,10 @@ testOnNats(
     await using reader = new NatsBus(server.url(), { stream: "EVENTS" });
     const told = await readUntil("999", reader.subscribe(">", { from: { after: ids[9] } }));
     assert.deepEqual(told.slice(1), kept);
-    assert(told[0] instanceof UnreadableEventError);
+    assert(told[0] instanceof GapError);
     assert.match(
       told[0].message,
-      new RegExp(`events after ${ids[9]} and up to ${ids[899]} were removed before they were read`),
+      new RegExp(`events after "${ids[9]}" and up to "${ids[899]}" were removed before they were read`),
     );
     // Who had all that was removed, asks for all there is, or for the last of it, has missed nothing.
     assert.deepEqual(await readUntil("999", reader.subscribe("n", { from: { after: ids[899] } })), kept);
@@ -282,7 +282,7 @@ testOnNats("a stream that is removed, or made anew, ends its subscriptions with 
   const again = bus.subscribe(">", { from: { after: id } });
   await assert.rejects(
     again.next(),
-    (error) => error instanceof UnreadableEventError && /made anew/.test(error.message),
+    (error) => error instanceof GapError && /made anew/.test(error.message),
   );
   const [event] = await take(again, 1);
   assert.deepEqual([event.id, event.time], [published.id, published.time]);

@@ -85,7 +85,8 @@ export class Feed implements LinkUser {
   }
 
   up(): void {
-    this.#resume();
+    // Until it has started, it goes on trying to.
+    if (this.#timer !== undefined) this.#resume();
   }
 
   lost(error: BusError): void {
@@ -94,13 +95,14 @@ export class Feed implements LinkUser {
 
   async #start(): Promise<void> {
     this.#stream.link.add(this);
-    const run = this.#run;
     try {
       await this.#stream.insist(async () => {
+        const run = this.#run;
         const { last, lastTime } = await this.#stream.info();
         this.#place = { sequence: last, time: lastTime };
         this.recent = new RecentEvents(last);
         await this.#consume(run);
+        if (run !== this.#run) throw new Error("the connection has ended");
       }, () => !this.#ended);
     } catch (error) {
       this.#fail(error);

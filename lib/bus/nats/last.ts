@@ -35,7 +35,7 @@ export async function placeOfLast(
   for (let look = Math.max(FIRST_LOOK, count);; look *= GROWTH) {
     const after = Math.max(first - 1, last - look);
     const isAll = after <= first - 1;
-    const past = new Past(stream, subjects, { after, tellsRemoved: false, headersOnly: true });
+    const past = new Past(stream, subjects, { after, headersOnly: true });
     try {
       // What looks wanted is at least what is.
       if (!isAll && await past.pending() < count) continue;

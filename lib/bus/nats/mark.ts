@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { BusError } from "../../bus.ts";
+import { BusError, type EventMark, type Position } from "../../bus.ts";
 import { formatTime } from "../../time.ts";
 import type { MsgHdrs } from "./library.ts";
 
@@ -88,6 +88,12 @@ export function parseId(id: string): { readonly sequence: number; readonly strea
     );
   }
   return { sequence: Number(digits), stream };
+}
+
+/** The events that a place tells of. */
+export function marksOf(place: Position | undefined): EventMark[] {
+  const { after, seen = [], gone } = place ?? {};
+  return [after, ...seen, gone].filter((mark) => mark !== undefined);
 }
 
 /**

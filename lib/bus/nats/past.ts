@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { BusError, type UnreadableEventError } from "../../bus.ts";
+import { BusError, type GapError } from "../../bus.ts";
 import type { BusEvent } from "../../event.ts";
 import { removed } from "./gap.ts";
 import type { Msg } from "./library.ts";
@@ -20,7 +20,7 @@ const STALL_MS = 2500;
 /** A part of the past. */
 export interface Batch {
   /** Its events in order, and in their places what is to be told of those that are gone. */
-  readonly arrivals: readonly (BusEvent | UnreadableEventError)[];
+  readonly arrivals: readonly (BusEvent | GapError)[];
   /** The sequence up to which all that is wanted has been given. */
   readonly last: number;
   /** Whether the stream had no more when it was asked. */
@@ -31,8 +31,6 @@ export interface Batch {
 export interface PastOptions {
   /** The sequence to begin after. */
   readonly after: number;
-  /** Whether somebody has been there, so that what has been removed since is to be told. */
-  readonly tellsRemoved: boolean;
   /** Whether payloads are left out, and taken for empty. */
   readonly headersOnly?: boolean;
 }
@@ -54,8 +52,6 @@ export class Past {
   readonly #subjects: readonly string[];
   readonly #headersOnly: boolean;
   #last: number;
-  /** Where the reader has been, so that what lies behind it is to be there. */
-  #tellsRemoved: boolean;
   #consumer: PullConsumer | undefined;
   #closed = false;
 
@@ -66,12 +62,11 @@ export class Past {
    * @param subjects which events of it
    * @param options where to begin, and how
    */
-  constructor(stream: Stream, subjects: readonly string[], { after, tellsRemoved, headersOnly = false }: PastOptions) {
+  constructor(stream: Stream, subjects: readonly string[], { after, headersOnly = false }: PastOptions) {
     this.#stream = stream;
     this.#subjects = subjects;
     this.#headersOnly = headersOnly;
     this.#last = after;
-    this.#tellsRemoved = tellsRemoved;
   }
 
   /**
@@ -111,10 +106,9 @@ export class Past {
     const after = this.#last;
     const messages = consumer.isNew && consumer.pending === 0 ? [] : await this.#pull(consumer);
     consumer.isNew = false;
-    const arrivals: (BusEvent | UnreadableEventError)[] = messages.map(({ event }) => event);
+    const arrivals: (BusEvent | GapError)[] = messages.map(({ event }) => event);
     await this.#markRemoved(after, messages, arrivals);
     this.#last = Math.max(after, messages.at(-1)?.sequence ?? 0);
-    this.#tellsRemoved = true;
     return { arrivals, last: this.#last, isLast: (messages.at(-1)?.pending ?? 0) === 0 };
   }
 
@@ -132,11 +126,11 @@ export class Past {
   async #markRemoved(
     after: number,
     messages: readonly StreamMessage[],
-    arrivals: (BusEvent | UnreadableEventError)[],
+    arrivals: (BusEvent | GapError)[],
   ): Promise<void> {
     let before = after;
     for (const [at, { sequence }] of messages.entries()) {
-      if (sequence > before + 1 && (at > 0 || this.#tellsRemoved)) {
+      if (sequence > before + 1) {
         const { first, firstTime } = await this.#stream.info();
         const until = Math.min(first, sequence) - 1;
         // The oldest gap is enough: it says up to where.

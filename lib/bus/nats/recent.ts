@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { UnreadableEventError } from "../../bus.ts";
+import type { GapError } from "../../bus.ts";
 import type { BusEvent } from "../../event.ts";
 import { EVENT_BYTES } from "../subscription.ts";
 
@@ -16,7 +16,7 @@ export interface Arrival {
   /** Its number in the stream. */
   readonly sequence: number;
   /** What it is. */
-  readonly what: BusEvent | UnreadableEventError;
+  readonly what: BusEvent | GapError;
 }
 
 /** Arrivals in their order. Positions count all that ever were pushed, and stay right when the oldest are forgotten. */

@@ -4,17 +4,18 @@
  *
  * @module
  */
-import type { Position, SubscribeOptions, UnreadableEventError } from "../../bus.ts";
+import type { GapError, Position, SubscribeOptions } from "../../bus.ts";
 import type { BusEvent } from "../../event.ts";
 import { compileFilters } from "../../filter.ts";
 import { Queue } from "../../queue.ts";
+import { placeOf } from "../place.ts";
 import { EVENT_BYTES, PulledSubscription } from "../subscription.ts";
 import type { Feed, FeedPlace, FeedReader } from "./feed.ts";
-import { replaced } from "./gap.ts";
+import { removed, replaced } from "./gap.ts";
 import { placeOfLast } from "./last.ts";
-import { idOf, parseId } from "./mark.ts";
+import { idOf, marksOf, parseId } from "./mark.ts";
 import { Past } from "./past.ts";
-import type { Stream } from "./stream.ts";
+import type { Stream, StreamState } from "./stream.ts";
 
 /** How many bytes of events may wait to be taken before no more are read from the stream. */
 const MAX_AHEAD_BYTES = 512 * 1024;
@@ -41,7 +42,7 @@ export class StreamSubscription extends PulledSubscription implements FeedReader
   /** Where it is among what the feed has in memory, once it has caught up; infinite, if nothing there is for it. */
   #position: number | undefined;
   /** What has been read from the stream, and not taken. */
-  readonly #ahead = new Queue<BusEvent | UnreadableEventError>();
+  readonly #ahead = new Queue<BusEvent | GapError>();
   #aheadBytes = 0;
   #past: Past | undefined;
   #room: (() => void) | undefined;
@@ -73,21 +74,20 @@ export class StreamSubscription extends PulledSubscription implements FeedReader
         this.#goLive(feed);
         return this.begun(window === undefined ? undefined : positionAt(place, source.stream));
       }
-      let tellsRemoved = false;
-      if (typeof from === "object" && "last" in from) {
-        this.#after = from.last === 0
-          ? feed.place.sequence
-          : await placeOfLast(source.stream, this.#filters, this.#matches, from.last, () => !this.#hasEnded);
-      } else if (typeof from === "object") {
-        tellsRemoved = await this.#returnTo(from.after, source.stream, feed);
+      const place = placeOf(from);
+      let position = place;
+      if (place !== undefined) {
+        await this.#returnTo(place, source.stream, feed);
+      } else if (typeof from === "object" && "last" in from) {
+        this.#after = from.last === 0 ? feed.place.sequence : await this.#placeOfLast(source.stream, from.last);
+      } else {
+        // What has been removed before the first that there is, nobody was to have.
+        const { first, firstTime } = await this.#info(source.stream);
+        this.#after = first - 1;
+        position = positionAt({ sequence: this.#after, time: firstTime }, source.stream);
       }
-      const position = typeof from === "object" && "after" in from
-        ? { after: { id: from.after, time: "" }, seen: [] }
-        : from === "start"
-        ? { after: undefined, seen: [] }
-        : undefined;
       if (this.#after >= feed.recent.base) this.#goLive(feed);
-      else this.#catchUp(source.stream, feed, tellsRemoved);
+      else this.#catchUp(source.stream, feed);
       this.begun(position);
     } catch (error) {
       if (!this.#hasEnded) this.fail(error);
@@ -147,19 +147,38 @@ export class StreamSubscription extends PulledSubscription implements FeedReader
     this.#onEnd();
   }
 
-  /** Finds the place after an event, and whether what has been removed after it is to be told. */
-  async #returnTo(id: string, stream: Stream, feed: Feed): Promise<boolean> {
-    const { sequence, stream: mark } = parseId(id);
+  /**
+   * Finds the place where somebody has been. Events come in one order for everybody, so that whoever has had one of them has had all
+   * that come before it.
+   */
+  async #returnTo(place: Position, stream: Stream, feed: Feed): Promise<void> {
+    const marks = marksOf(place);
+    const sequences = marks.map(({ id }) => parseId(id)).filter((id) => id.stream === stream.mark)
+      .map(({ sequence }) => sequence);
+    const sequence = Math.max(0, ...sequences);
     this.#after = sequence;
-    if (mark === stream.mark && sequence >= feed.recent.base && sequence <= feed.place.sequence) return false;
-    const { last } = await stream.insist(() => stream.info(), () => !this.#hasEnded);
-    if (mark === stream.mark && sequence <= last) return true;
-    this.#after = mark === stream.mark ? last : 0;
-    this.#push(replaced(stream, id));
-    return false;
+    const isOurs = marks.length === 0 || sequences.length > 0;
+    if (isOurs && sequence >= feed.recent.base && sequence <= feed.place.sequence) return;
+    const state = await this.#info(stream);
+    if (isOurs && sequence <= state.last) {
+      if (state.first <= sequence + 1) return;
+      this.#after = state.first - 1;
+      this.#push(removed(stream, { after: sequence, until: this.#after, time: state.firstTime }));
+    } else {
+      this.#after = isOurs ? state.last : state.first - 1;
+      this.#push(replaced(stream, state, marks[0].id));
+    }
   }
 
-  #push(arrival: BusEvent | UnreadableEventError): void {
+  #info(stream: Stream): Promise<StreamState> {
+    return stream.insist(() => stream.info(), () => !this.#hasEnded);
+  }
+
+  #placeOfLast(stream: Stream, count: number): Promise<number> {
+    return placeOfLast(stream, this.#filters, this.#matches, count, () => !this.#hasEnded);
+  }
+
+  #push(arrival: BusEvent | GapError): void {
     this.#ahead.push(arrival);
     this.#aheadBytes += bytesOf(arrival);
   }
@@ -171,12 +190,12 @@ export class StreamSubscription extends PulledSubscription implements FeedReader
 
   #fallBehind(feed: Feed): void {
     this.#position = undefined;
-    if (this.#source !== undefined) this.#catchUp(this.#source.stream, feed, true);
+    if (this.#source !== undefined) this.#catchUp(this.#source.stream, feed);
   }
 
   /** Reads from the stream until what follows is in memory. */
-  async #catchUp(stream: Stream, feed: Feed, tellsRemoved: boolean): Promise<void> {
-    const past = new Past(stream, stream.subjectsOf(this.#filters), { after: this.#after, tellsRemoved });
+  async #catchUp(stream: Stream, feed: Feed): Promise<void> {
+    const past = new Past(stream, stream.subjectsOf(this.#filters), { after: this.#after });
     this.#past = past;
     try {
       for (;;) {
@@ -204,7 +223,7 @@ export class StreamSubscription extends PulledSubscription implements FeedReader
   }
 }
 
-function bytesOf(arrival: BusEvent | UnreadableEventError): number {
+function bytesOf(arrival: BusEvent | GapError): number {
   return (arrival instanceof Error ? 0 : arrival.payload.length) + EVENT_BYTES;
 }
 
