@@ -12,7 +12,13 @@ export const ROOT = new URL("..", import.meta.url);
 export const ENTRY = "cli.ts";
 
 /** What it may do at most; a subcommand gives up what it does not need. */
-export const PERMISSIONS = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P,NOTIFY_SOCKET"];
+export const PERMISSIONS = [
+  "--no-prompt",
+  "--allow-read",
+  "--allow-write",
+  "--allow-net",
+  "--allow-env=OLLIE_9P,NOTIFY_SOCKET",
+];
 
 /** What Deno calls unstable: the kind of socket that a service manager listens on, and a worker that may do less than the rest. */
 export const UNSTABLE = ["--unstable-net", "--unstable-worker-options"];
