@@ -3,19 +3,15 @@
  *
  * @module
  */
+import type { Subcommands } from "./lib/cli/command.ts";
 
 /**
- * A subcommand: what it is for, and how to load it.
+ * All subcommands.
  *
  * Deno reads all that a program may import, if it can tell beforehand what that is. For the subcommands that start often it
- * should; the others, which would cost those a millisecond, are found when they are asked for (and named in the compile task).
+ * should; the others, which would cost those a millisecond, are found when they are asked for (and named in release/executable.ts).
  */
-interface Subcommand {
-  readonly summary: string;
-  load(): Promise<{ run(args: readonly string[]): Promise<number> }>;
-}
-
-const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
+const SUBCOMMANDS: Subcommands = {
   pub: { summary: "publish an event", load: () => import("./lib/cli/pub.ts") },
   sub: { summary: "print events as they come", load: () => import("./lib/cli/sub.ts") },
   serve9p: { summary: "serve a bus as files, over 9P", load: () => import(besides("./lib/cli/serve9p.ts")) },
@@ -24,6 +20,11 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     load: () => import(besides("./lib/cli/hub.ts")),
   },
   "9p": { summary: "read and write files of a 9P server", load: () => import(besides("./lib/cli/ninep.ts")) },
+  completions: {
+    summary: "print what a shell needs to complete ollie's command lines",
+    load: () => import(besides("./lib/cli/completions.ts")),
+  },
+  manual: { summary: "print the manual page", load: () => import(besides("./lib/cli/manual.ts")) },
 };
 
 /** Where another module is. */
@@ -41,7 +42,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
   const known = name !== undefined && Object.hasOwn(SUBCOMMANDS, name);
   try {
-    if (known) return await (await SUBCOMMANDS[name].load()).run(rest);
+    if (known) return await (await SUBCOMMANDS[name].load()).run(rest, SUBCOMMANDS);
     return await general(name, rest);
   } catch (error) {
     const { reportFailure } = await import("./lib/cli/failure.ts");
@@ -52,31 +53,33 @@ export async function main(args: readonly string[]): Promise<number> {
 /** Answers a command line that has no subcommand, or none that there is. */
 async function general(name: string | undefined, rest: readonly string[]): Promise<number> {
   switch (name) {
-    case undefined:
+    case undefined: {
+      // Without a word of what to do, the help is no answer but says what is missing.
+      const { overview } = await import("./lib/cli/help.ts");
+      console.error(overview(SUBCOMMANDS, Deno.stderr));
+      return 2;
+    }
     case "-h":
     case "--help":
     case "help": {
-      if (name === "help" && rest.length > 0) return await main([rest[0], "--help"]);
-      const { overview } = await import("./lib/cli/help.ts");
-      const help = overview(
-        Object.fromEntries(Object.entries(SUBCOMMANDS).map(([name, { summary }]) => [name, summary])),
-      );
-      // Without a word of what to do, that is an error; asked for, it is an answer.
-      if (name === undefined) console.error(help);
-      else console.log(help);
-      return name === undefined ? 2 : 0;
+      const [about] = rest;
+      if (about !== undefined && !["-h", "--help", "help"].includes(about)) return await main([about, "--help"]);
+      const { overview, show } = await import("./lib/cli/help.ts");
+      show(overview(SUBCOMMANDS, Deno.stdout));
+      return 0;
     }
     case "-V":
     case "--version": {
       const { default: { version } } = await import("./deno.json", { with: { type: "json" } });
-      console.log(`ollie ${version}`);
+      const { show } = await import("./lib/cli/help.ts");
+      show(`ollie ${version}`);
       return 0;
     }
     default: {
-      const { nearest, UsageError } = await import("./lib/cli/args.ts");
-      const near = nearest(name, [...Object.keys(SUBCOMMANDS), "--help", "--version"]);
+      const { listed, nearest, UsageError } = await import("./lib/cli/args.ts");
+      const near = nearest(name, [...Object.keys(SUBCOMMANDS), "help", "--help", "--version"]);
       const what = name.startsWith("-") ? "option" : "subcommand";
-      const subcommands = `the subcommands are ${Object.keys(SUBCOMMANDS).join(" and ")}`;
+      const subcommands = `the subcommands are ${listed(Object.keys(SUBCOMMANDS), "and")}`;
       const hint = near === undefined ? subcommands : `did you mean ${near}?`;
       throw new UsageError(`unknown ${what} ${JSON.stringify(name)}; ${hint}`);
     }

@@ -5,7 +5,7 @@
 import { compile, ENTRY, FLAGS, INCLUDES, LATE_MODULES, LOCK, NO_CODE_CACHE, ROOT } from "../release/executable.ts";
 import { execute, inTurn, temporaryDirectory } from "./measure.ts";
 
-const TIMES = 60;
+const TIMES = 100;
 
 /** Makes an executable. */
 interface Build {
@@ -31,11 +31,10 @@ const OTHERS: readonly Build[] = [
   {
     what: "with all subcommands loaded at the start",
     make: async (output) => {
-      // Absolute addresses would lead out of the executable, to the files that it was made of.
-      const root = `.${"/..".repeat(output.split("/").length - 2)}${ROOT.pathname}`;
-      const modules = ["lib/cli/pub.ts", "lib/cli/sub.ts", ...LATE_MODULES];
-      const imports = modules.map((path) => `import "${root}${path}";\n`);
-      const main = `import { main } from "${root}${ENTRY}";\nDeno.exit(await main(Deno.args));\n`;
+      const subcommands = LATE_MODULES.filter((path) => !path.endsWith("_worker.ts"));
+      const modules = ["lib/cli/pub.ts", "lib/cli/sub.ts", ...subcommands];
+      const imports = modules.map((path) => `import "../../${path}";\n`);
+      const main = `import { main } from "../../${ENTRY}";\nDeno.exit(await main(Deno.args));\n`;
       await Deno.writeTextFile(`${output}.ts`, imports.join("") + main);
       await build(output, FLAGS, `${output}.ts`);
     },
@@ -77,15 +76,18 @@ function without(flags: readonly string[], ...left: readonly string[]): string[]
   return flags.filter((flag) => !left.includes(flag));
 }
 
-using directory = temporaryDirectory();
-const bus = `${directory.path}/bus`;
-/** `sub` prints the first event, which `pub` has left. */
-const COMMANDS = [["--version"], ["pub", "--data", "red", bus], ["sub", bus]];
+const dist = new URL("dist", ROOT).pathname;
+await Deno.mkdir(dist, { recursive: true });
+/** Within the project, since an executable imports nothing from outside of what it was made of. */
+using directory = temporaryDirectory(dist);
+/** The bus that is published to grows; the one that is subscribed to holds one event. */
+const [growing, single] = [`${directory.path}/growing`, `${directory.path}/single`];
+const COMMANDS = [["--version"], ["pub", "--data", "red", growing], ["sub", single]];
 
 const builds = [AS_RELEASED, ...OTHERS, EMPTY];
 const executables = builds.map((_, i) => `${directory.path}/build${i}`);
 for (const [i, { make }] of builds.entries()) await make(executables[i]);
-await execute([executables[0], "pub", "--data", "red", bus]);
+await execute([executables[0], "pub", "--data", "red", single]);
 
 const columns = [];
 for (const args of COMMANDS) columns.push(await inTurn(TIMES, executables.map((executable) => [executable, ...args])));

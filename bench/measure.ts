@@ -43,22 +43,29 @@ export async function execute([program, ...args]: readonly string[]): Promise<vo
   if (!success) throw new Error(`${program} ${args.join(" ")} failed`);
 }
 
-/** Runs commands in turn, so that all meet the machine in the same mood, and tells the medians of their times in milliseconds. */
+/**
+ * Runs commands in turn, so that all meet the machine in the same mood, and tells the medians of their times in milliseconds. Each
+ * turn has an order of its own: what a command leaves behind is not always met by the same one.
+ */
 export async function inTurn(times: number, commands: readonly (readonly string[])[]): Promise<number[]> {
-  const took: number[][] = commands.map(() => []);
-  for (let i = 0; i <= times; i++) {
-    for (const [which, command] of commands.entries()) {
-      const time = await timed(() => execute(command));
-      // The first run of each fills the caches.
-      if (i > 0) took[which].push(time);
-    }
+  const runs = commands.map((command) => ({ command, took: new Array<number>() }));
+  // The first run of each fills the caches.
+  for (const { command } of runs) await execute(command);
+  for (let i = 0; i < times; i++) {
+    for (const { command, took } of shuffled(runs)) took.push(await timed(() => execute(command)));
   }
-  return took.map(median);
+  return runs.map(({ took }) => median(took));
 }
 
-/** A directory that goes at the end of the block. */
-export function temporaryDirectory(): Disposable & { readonly path: string } {
-  const path = Deno.makeTempDirSync({ prefix: "ollie-bench-" });
+function shuffled<T>(items: readonly T[]): T[] {
+  return items.map((item) => ({ item, place: Math.random() })).sort((a, b) => a.place - b.place).map(({ item }) =>
+    item
+  );
+}
+
+/** A directory that goes at the end of the block, in another one if that is named. */
+export function temporaryDirectory(dir?: string): Disposable & { readonly path: string } {
+  const path = Deno.makeTempDirSync({ prefix: "ollie-bench-", dir });
   return { path, [Symbol.dispose]: () => Deno.removeSync(path, { recursive: true }) };
 }
 

@@ -5,6 +5,9 @@
  */
 import { BusError } from "./bus.ts";
 
+/** How those addresses begin that are not a directory's. */
+export const ADDRESS_PREFIXES = ["mem:", "unix:", "tcp:", "ws://", "wss://"] as const;
+
 /** The kinds of buses. */
 export type BusScheme = "dir" | "mem" | "9p" | "ws";
 
@@ -25,10 +28,8 @@ export function parseAddress(address: string): { scheme: BusScheme; rest: string
     if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
   } else {
     throw new BusError(
-      `${
-        JSON.stringify(address)
-      } is not a bus that this ollie knows: it knows directories, mem:, unix:, tcp:, ws: and wss: ` +
-        `(a directory that is called so is dir:${address})`,
+      `${JSON.stringify(address)} is not a bus that this ollie knows: it knows directories and ` +
+        `${ADDRESS_PREFIXES.join(", ")} (a directory that is called so is dir:${address})`,
     );
   }
   return { scheme, rest };

@@ -30,11 +30,13 @@ export const LATE_MODULES = [
   "lib/cli/ninep.ts",
   "lib/cli/hub.ts",
   "lib/cli/hub_worker.ts",
+  "lib/cli/completions.ts",
+  "lib/cli/manual.ts",
   "lib/open.ts",
 ];
 
 /** Files that it reads. */
-const FILES = ["lib/hub/page"];
+const FILES = ["lib/hub/page", "lib/cli/completions/engine.bash"];
 
 /** What is in it besides what it starts with. */
 export const INCLUDES = [...LATE_MODULES, ...FILES].map((path) => `--include=${path}`);

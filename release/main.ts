@@ -12,7 +12,7 @@
 import { createHash } from "node:crypto";
 import { parseArgs } from "node:util";
 import project from "../deno.json" with { type: "json" };
-import { pack } from "./archive.ts";
+import { type ArchivedFile, pack } from "./archive.ts";
 import { contents } from "./contents.ts";
 import { compile, ENTRY, FLAGS } from "./executable.ts";
 import { archiveName, directoryName, type Target, TARGETS } from "./targets.ts";
@@ -37,9 +37,10 @@ async function release(args: readonly string[]): Promise<void> {
   await Deno.mkdir(output, { recursive: true });
   // What an earlier release left is not to be taken for a part of this one.
   for (const name of [...TARGETS.map(archiveName), SUMS]) await remove(`${output}/${name}`);
+  const besides = await contents();
   const sums = [];
   for (const target of targets) {
-    const archive = await build(target);
+    const archive = await build(target, besides);
     const name = archiveName(target);
     await Deno.writeFile(`${output}/${name}`, archive);
     sums.push(`${createHash("sha256").update(archive).digest("hex")}  ${name}\n`);
@@ -79,8 +80,8 @@ function checkBase({ triple }: Target): void {
   }
 }
 
-/** Makes an archive. */
-async function build(target: Target): Promise<Uint8Array> {
+/** Makes an archive, with those files besides the executable. */
+async function build(target: Target, besides: readonly ArchivedFile[]): Promise<Uint8Array> {
   const directory = await Deno.makeTempDir({ prefix: "ollie-release-" });
   try {
     const executable = `${directory}/${target.executable}`;
@@ -89,7 +90,7 @@ async function build(target: Target): Promise<Uint8Array> {
     }
     const files = [
       { path: target.executable, content: await Deno.readFile(executable), executable: true },
-      ...await contents(),
+      ...besides,
     ];
     const within = directoryName(target);
     return await pack(target.format, files.map((file) => ({ ...file, path: `${within}/${file.path}` })));

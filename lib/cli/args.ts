@@ -7,41 +7,7 @@
  * @module
  */
 
-/** One option. Its long name is its key in the table. */
-export interface Option {
-  /** The one-letter name. */
-  readonly short?: string;
-  /** What the option's value is called in the help; without it, the option takes none. */
-  readonly value?: string;
-  /** Whether it may be given again, each time with another value. */
-  readonly many?: true;
-  /** What it does, for the help. */
-  readonly help: string;
-}
-
-/** A subcommand's options, by their long names. */
-export type OptionTable = Readonly<Record<string, Option>>;
-
-/** What was given for each option of a table. */
-export type OptionValues<Table extends OptionTable> = {
-  readonly [Name in keyof Table]: Table[Name] extends { many: true } ? readonly string[]
-    : Table[Name] extends { value: string } ? string | undefined
-    : boolean;
-};
-
-/** A subcommand, as its help shows it. */
-export interface Command {
-  /** What it is called. */
-  readonly name: string;
-  /** What follows its name and the options, such as `[BUS [TOPIC]]`. */
-  readonly operands: string;
-  /** What it does, in a few lines. */
-  readonly description: string;
-  /** Its options. */
-  readonly options: OptionTable;
-  /** What to type, and what that does. */
-  readonly examples: readonly (readonly [command: string, effect: string])[];
-}
+import type { Command, Option, OptionTable, OptionValues, Words } from "./command.ts";
 
 /** The command line is wrong. The message says how, and what would be right. */
 export class UsageError extends Error {
@@ -85,6 +51,7 @@ export function parseArgs<const Table extends OptionTable>(
     }
     const value = attached ?? rest.next().value;
     if (value === undefined) throw new UsageError(`${spelt} needs a value: ${spelt} ${option.value}`);
+    if (option.words !== undefined) parseWord(option.words, value, spelt);
     const held = values[name];
     if (Array.isArray(held)) held.push(value);
     else if (held === undefined) values[name] = value;
@@ -112,7 +79,7 @@ export function parseArgs<const Table extends OptionTable>(
       operands.push(arg);
     }
   }
-  // The loop above gave each name the kind of value that the type says.
+  // The loop above gave each name the kind of value that the type says, and a word only if it is one of those.
   return { values: values as OptionValues<Table>, operands };
 }
 
@@ -129,8 +96,38 @@ function unknownOption(spelt: string, table: OptionTable): UsageError {
  * @returns the exit status
  */
 export async function printHelp(command: Command): Promise<number> {
-  console.log((await import("./help.ts")).commandHelp(command));
+  const { commandHelp, show } = await import("./help.ts");
+  show(commandHelp(command, Deno.stdout));
   return 0;
+}
+
+/**
+ * Reads a word that is one of a few.
+ *
+ * @param words which there are
+ * @param text what was typed
+ * @param what what it stands for, for the error: an option, or an operand as the help calls it
+ * @throws {UsageError} if it is none of them, with the one that was probably meant
+ */
+export function parseWord<Choice extends Words>(words: Choice, text: string, what: string): keyof Choice & string {
+  // What has just been found among them is one of them.
+  if (Object.hasOwn(words, text)) return text as keyof Choice & string;
+  const all = Object.keys(words);
+  const near = nearest(text, all);
+  throw new UsageError(
+    `${what} must be ${listed(all, "or")}, not ${quoted(text)}${near === undefined ? "" : `; did you mean ${near}?`}`,
+  );
+}
+
+/**
+ * Lists words as a sentence does: `a, b and c`.
+ *
+ * @param words at least one
+ * @param last what stands before the last
+ */
+export function listed(words: readonly string[], last: "and" | "or"): string {
+  const [end, ...others] = words.toReversed();
+  return others.length === 0 ? end : `${others.toReversed().join(", ")} ${last} ${end}`;
 }
 
 /**
@@ -216,7 +213,7 @@ function quoted(text: string): string {
  */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const [best] = names
-    .map((name) => ({ name, distance: name.startsWith(typed) ? 0 : editDistance(typed, name) }))
+    .map((name) => ({ name, distance: typed !== "" && name.startsWith(typed) ? 0 : editDistance(typed, name) }))
     .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.replace(/^-+/, "").length / 3)))
     .sort((a, b) => a.distance - b.distance);
   return best?.name;

@@ -20,6 +20,7 @@
 import { writeAllSync } from "../bytes.ts";
 import { BusError, type EventMark, type Position } from "../bus.ts";
 import { reasonOf, unlessMissing } from "../os_error.ts";
+import { directoryOf } from "../path.ts";
 
 const HEADER = "ollie cursor 1";
 
@@ -129,7 +130,9 @@ export class Cursor implements Disposable {
   }
 
   #failure(error: unknown): BusError {
-    return new BusError(`cannot use the cursor ${this.#path}: ${reasonOf(error)}`, { cause: error });
+    return new BusError(`cannot use the cursor ${this.#path}: ${reasonOf(error, directoryOf(this.#path))}`, {
+      cause: error,
+    });
   }
 
   #note(id: string, time: string): void {

@@ -6,7 +6,11 @@
 import { BusError } from "../bus.ts";
 import { TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
+import { missingPermission } from "../os_error.ts";
 import { CommandError, UsageError } from "./args.ts";
+
+/** Where the program itself is, which it reads as it needs more of itself. */
+const OWN_DIRECTORY = new URL("../..", import.meta.url).pathname;
 
 /** Something failed. */
 const FAILED = 1;
@@ -25,7 +29,10 @@ export function reportFailure(who: string, error: unknown): number {
     complain(who, `${error.message} (${who} --help explains)`);
     return USAGE;
   }
+  const missing = error instanceof Error ? missingPermission(error.message, OWN_DIRECTORY) : undefined;
   if (error instanceof BusError || error instanceof CommandError) complain(who, error.message);
+  // Whoever needs a permission for the work says for what. What is left is what ollie reads of itself.
+  else if (missing !== undefined) complain(who, `cannot load a part of ollie: ${missing}`);
   // Anything else is a fault of ours, and where it happened is what we will want to know.
   else complain(who, `internal error: ${error instanceof Error ? error.stack : error}`);
   return FAILED;

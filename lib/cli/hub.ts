@@ -8,7 +8,6 @@ import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
 import {
   checkOperands,
-  type Command,
   CommandError,
   HELP_OPTION,
   parseArgs,
@@ -17,6 +16,7 @@ import {
   printHelp,
   UsageError,
 } from "./args.ts";
+import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import type { HubSettings } from "./hub_worker.ts";
@@ -26,42 +26,41 @@ import { hostAndPort, reachOfBus } from "./reach.ts";
 
 const options = {
   listen: { short: "l", value: "[HOST:]PORT", help: "listen there (default: 127.0.0.1:8080)" },
-  cert: { value: "FILE", help: "speak TLS, with this certificate chain (PEM)..." },
-  key: { value: "FILE", help: "...and its private key" },
+  cert: { value: "FILE", help: "speak TLS, with this certificate chain (PEM); goes with --key" },
+  key: { value: "FILE", help: "the private key of the certificate (PEM)" },
   tokens: {
     value: "FILE",
-    help:
-      "let in only those who show a token of this file; a line\nis TOKEN NAME [pub=FILTER] [sub=FILTER]..., and\nTOKEN NAME alone allows everything; # begins a comment",
+    help: "let in only those who show a token of this file; a line is TOKEN NAME [pub=FILTER] [sub=FILTER]..., and " +
+      "TOKEN NAME alone allows everything; # begins a comment",
   },
   anonymous: { help: "let in those who show no token, too" },
   "allow-origin": {
     value: "ORIGIN",
     many: true,
-    help: "let pages from there talk to this hub, such as\nhttps://example.com; give it again for several",
+    help: "let pages from there talk to this hub, such as https://example.com; give it again for several",
   },
   "max-buffer": {
     value: "BYTES",
-    help: "end a connection for which more than that waits\n(default: 1M)",
+    help: "end a connection for which more than that waits (default: 1M)",
   },
   "max-connections": { value: "N", help: "how many connections there may be (default: 10000)" },
-  "max-message": { value: "BYTES", help: "how long an event that is published may be\n(default: 1M)" },
-  "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to\n(default: 10000)" },
+  "max-message": { value: "BYTES", help: "how long an event that is published may be (default: 1M)" },
+  "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to (default: 10000)" },
   verbose: { short: "v", help: "print who comes and goes on standard error" },
   ...HELP_OPTION,
 } as const;
 
-const command: Command = {
+/** What its help and its completions tell. */
+export const command: Command = {
   name: "hub",
-  operands: "[BUS]",
-  description: `Serve a bus over WebSocket and HTTP, until SIGINT or SIGTERM. BUS is a directory,
-which is made when it is first used, another server's address, or mem:, which
-ends with the hub (the default).
+  operands: [{ value: "BUS", optional: true, suggestions: ["mem:"] }],
+  description:
+    `Serve a bus over WebSocket and HTTP, until SIGINT or SIGTERM. BUS is a directory, which is made when it is
+first used, another server's address, or mem:, which ends with the hub (the default).
 
-A client sends {"type":"__subscribe","payload":{"topic":FILTER}} and receives the
-events that match; it publishes by sending {"type":TOPIC,"payload":...}. There are
-POST /pub/TOPIC, GET /sub/FILTER (Server-Sent Events), /healthz and /metrics, too,
-and at / a page that shows what is going on.
-`,
+A client sends {"type":"__subscribe","payload":{"topic":FILTER}} and receives the events that match; it publishes by
+sending {"type":TOPIC,"payload":...}. There are POST /pub/TOPIC, GET /sub/FILTER (Server-Sent Events), /healthz and
+/metrics, too, and at / a page that shows what is going on.`,
   options,
   examples: [
     ["ollie hub /tmp/a", "serve the directory /tmp/a to this machine"],

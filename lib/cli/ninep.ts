@@ -7,40 +7,46 @@ import { BusError } from "../bus.ts";
 import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
 import { DMDIR, type Stat } from "../ninep/message.ts";
+import { reasonOf } from "../os_error.ts";
 import {
   checkOperands,
-  type Command,
   CommandError,
   HELP_OPTION,
-  nearest,
+  listed,
   parseArgs,
+  parseWord,
   printHelp,
   UsageError,
 } from "./args.ts";
+import type { Command } from "./command.ts";
 import { inputLines, inputPieces, readInput } from "./input.ts";
 import { print } from "./output.ts";
 import { keepPermissions } from "./permissions.ts";
 import { parseServerAddress } from "./server_address.ts";
 
 const options = {
-  address: { short: "a", value: "ADDRESS", help: "the server: unix:PATH or tcp:[HOST:]PORT\n(default: $OLLIE_9P)" },
+  address: { short: "a", value: "ADDRESS", help: "the server: unix:PATH or tcp:[HOST:]PORT (default: $OLLIE_9P)" },
   ...HELP_OPTION,
 } as const;
 
-const command: Command = {
-  name: "9p",
-  operands: "read|write|rdwr|rdwrs|ls|stat PATH",
-  description: `Use a file of a 9P server, such as ollie serve9p.
+const ACTION_WORDS = {
+  read: "print it to its end, or as it comes",
+  write: "write standard input into it",
+  rdwr: "print what one read brings, then write a line of standard input, and so on",
+  rdwrs: "write standard input into it at once, then print what it brings: for event, the filter and then the events",
+  ls: "list a directory (default: the root)",
+  stat: "print its attributes",
+} as const;
+type ActionWord = keyof typeof ACTION_WORDS;
 
-  read PATH    print it to its end, or as it comes
-  write PATH   write standard input into it
-  rdwr PATH    print what one read brings, then write a line of standard input,
-               and so on
-  rdwrs PATH   write standard input into it at once, then print what it brings:
-               for event, the filter and then the events
-  ls [PATH]    list a directory (default: the root)
-  stat PATH    print its attributes
-`,
+/** What its help and its completions tell. */
+export const command: Command = {
+  name: "9p",
+  operands: [
+    { value: "ACTION", words: ACTION_WORDS },
+    { value: "PATH", optional: true, suggestions: ["event", "event.json", "pub", "pub.json", "stats"] },
+  ],
+  description: "Use a file of a 9P server, such as ollie serve9p.",
   options,
   examples: [
     ["ollie 9p -a unix:/run/ollie read event", "print every event as it comes"],
@@ -54,7 +60,7 @@ const INTERRUPTED = 130;
 /** What can be done with a file. */
 type Action = (client: NinepClient, path: string) => Promise<void>;
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+const ACTIONS: Readonly<Record<ActionWord, Action>> = {
   read: async (client, path) => {
     await using file = await client.open(path, "read");
     await printAll(file);
@@ -102,19 +108,11 @@ export async function run(args: readonly string[]): Promise<number> {
   const { values, operands } = parseArgs(options, args);
   if (values.help) return await printHelp(command);
   checkOperands(operands, 2);
-  const [name, path = name === "ls" ? "/" : undefined] = operands;
-  const all = Object.keys(ACTIONS);
-  if (name === undefined) throw new UsageError(`say what to do: ${all.join(", ")}`);
-  if (!Object.hasOwn(ACTIONS, name)) {
-    const near = nearest(name, all);
-    throw new UsageError(
-      `unknown action ${JSON.stringify(name)}; ${
-        near === undefined ? `there are ${all.join(", ")}` : `did you mean ${near}?`
-      }`,
-    );
-  }
-  if (path === undefined) throw new UsageError(`say which file: ollie 9p ${name} PATH`);
-  const address = values.address ?? Deno.env.get("OLLIE_9P");
+  if (operands.length === 0) throw new UsageError(`say what to do: ${listed(Object.keys(ACTIONS), "or")}`);
+  const action = parseWord(ACTION_WORDS, operands[0], "ACTION");
+  const path = operands[1] ?? (action === "ls" ? "/" : undefined);
+  if (path === undefined) throw new UsageError(`say which file: ollie 9p ${action} PATH`);
+  const address = values.address ?? addressInEnvironment();
   if (address === undefined || address === "") {
     throw new UsageError("say which server: --address unix:PATH or tcp:HOST:PORT, or set OLLIE_9P");
   }
@@ -123,7 +121,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
   await using client = await NinepClient.connect(server);
   try {
-    await ACTIONS[name](client, path);
+    await ACTIONS[action](client, path);
     return 0;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") return INTERRUPTED;
@@ -131,6 +129,16 @@ export async function run(args: readonly string[]): Promise<number> {
     if (error instanceof Deno.errors.BrokenPipe) return 0;
     if (error instanceof NinepError) throw new BusError(`${path}: ${error.message}`, { cause: error });
     throw error;
+  }
+}
+
+function addressInEnvironment(): string | undefined {
+  try {
+    return Deno.env.get("OLLIE_9P");
+  } catch (error) {
+    throw new CommandError(`cannot find the server's address, which --address did not give: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 

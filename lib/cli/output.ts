@@ -92,6 +92,20 @@ export async function print(content: Uint8Array | string): Promise<void> {
   await output.flush();
 }
 
+/**
+ * Writes what was asked for, at once. Whoever reads it may have seen enough before its end.
+ *
+ * @param content bytes, or text that is written as UTF-8
+ * @throws {CommandError} if it cannot be written
+ */
+export async function printAnswer(content: Uint8Array | string): Promise<void> {
+  try {
+    await print(content);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
+}
+
 /** Writes as much as there is room for, once there is any: whoever shares the pipe may have set it not to wait by itself. */
 async function writeSome(bytes: Uint8Array): Promise<number> {
   for (;;) {

@@ -8,29 +8,29 @@ import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
 import { writeAllSync } from "../bytes.ts";
 import { reasonOf } from "../os_error.ts";
-import { checkOperands, type Command, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
+import { checkOperands, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
+import type { Command } from "./command.ts";
 import { inputLines, readInput } from "./input.ts";
 import { openPublisher } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {
   data: { short: "d", value: "TEXT", help: "publish TEXT instead of standard input" },
-  lines: { short: "l", help: "publish each line of standard input, as it comes,\nwithout its newline" },
-  sync: { help: "return only when the event would survive a power cut\n(where BUS is a directory)" },
+  lines: { short: "l", help: "publish each line of standard input, as it comes, without its newline" },
+  sync: { help: "return only when the event would survive a power cut (where BUS is a directory)" },
   verbose: { short: "v", help: "print each event's id" },
   ...HELP_OPTION,
 } as const;
 
-const command: Command = {
+/** What its help and its completions tell. */
+export const command: Command = {
   name: "pub",
-  operands: "[BUS [TOPIC]]",
+  operands: [{ value: "BUS", optional: true }, { value: "TOPIC", optional: true }],
   description: `Read standard input to its end and publish it as one event.
 
-BUS is a directory, which is made if it is missing (default: .), or the address
-of a 9P server, unix:PATH or tcp:HOST:PORT, or of a hub, ws://HOST:PORT. TOPIC
-says what the event is about: segments joined by dots, such as
-session.abc123.state (default: event).
-`,
+BUS is a directory, which is made if it is missing (default: .), or the address of a 9P server, unix:PATH or tcp:HOST:PORT,
+or of a hub, ws://HOST:PORT. TOPIC says what the event is about: segments joined by dots, such as session.abc123.state
+(default: event).`,
   options,
   examples: [
     ["echo red | ollie pub /tmp/a color", "publish an event"],

@@ -5,6 +5,8 @@
  */
 import { parseAddress } from "../address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
+import { withoutPermission } from "../os_error.ts";
+import { CommandError } from "./args.ts";
 
 /** What there is to reach. Nothing else is. */
 export interface Reach {
@@ -57,8 +59,32 @@ export function hostAndPort(hostname: string, port: number): string {
  *
  * @param module its module
  * @param reach what it may reach
+ * @throws {CommandError} if this program may not reach all of that itself
  */
-export function workerFor(module: URL, { directories, sockets, hosts }: Reach): Worker {
+export function workerFor(module: URL, reach: Reach): Worker {
+  try {
+    return startWorker(module, reach);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    throw new CommandError(`cannot start the server: ${lackOf(reach)}`, { cause: error });
+  }
+}
+
+/** Which permission is missing to reach all of that: Deno says only that one is. */
+function lackOf({ directories, sockets, hosts }: Reach): string {
+  const wanted: readonly (readonly ["read" | "write" | "net", string])[] = [
+    ...[...directories, ...sockets].flatMap((path) => [["read", path], ["write", path]] as const),
+    ...hosts.map((host) => ["net", host] as const),
+  ];
+  const missing = wanted.find(([name, what]) => {
+    return Deno.permissions.querySync(name === "net" ? { name, host: what } : { name, path: what }).state !== "granted";
+  });
+  // If it is none of these, it is the part of the network that a socket is, which not every Deno can be asked about.
+  const [name, what] = missing ?? ["net", `unix:${sockets[0]}`];
+  return withoutPermission(name, what);
+}
+
+function startWorker(module: URL, { directories, sockets, hosts }: Reach): Worker {
   const paths = [...directories, ...sockets];
   const rest = { import: originOf(module), env: false, ffi: false, run: false, sys: false };
   const start = (net: string[]) =>

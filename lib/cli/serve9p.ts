@@ -7,7 +7,8 @@ import { parseAddress } from "../address.ts";
 import { isLoopback } from "../loopback.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { SocketPlace } from "../ninep/socket_place.ts";
-import { checkOperands, type Command, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
+import { checkOperands, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
+import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { keepPermissions } from "./permissions.ts";
@@ -21,28 +22,31 @@ const options = {
     short: "l",
     value: "ADDRESS",
     many: true,
-    help:
-      "listen there: unix:PATH or tcp:[HOST:]PORT, on this\nmachine alone unless HOST says more; give it again to\nlisten at several",
+    help: "listen there: unix:PATH or tcp:[HOST:]PORT, on this machine alone unless HOST says more; give it again to " +
+      "listen at several",
   },
-  mode: { value: "MODE", help: "who may use the socket of a unix:PATH, as chmod has it\n(default: 600)" },
+  mode: {
+    value: "MODE",
+    suggestions: ["600", "660", "666"],
+    help: "who may use the socket of a unix:PATH, as chmod has it (default: 600)",
+  },
   "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
   "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
   debug: { help: "print each message on standard error" },
   ...HELP_OPTION,
 } as const;
 
-const command: Command = {
+/** What its help and its completions tell. */
+export const command: Command = {
   name: "serve9p",
-  operands: "[BUS]",
-  description: `Serve a bus over 9P2000 and 9P2000.u, until SIGINT or SIGTERM. BUS is a directory,
-which is made when it is first used, another server's address, or mem:, which
-ends with the server (the default).
+  operands: [{ value: "BUS", optional: true, suggestions: ["mem:"] }],
+  description:
+    `Serve a bus over 9P2000 and 9P2000.u, until SIGINT or SIGTERM. BUS is a directory, which is made when it is
+first used, another server's address, or mem:, which ends with the server (the default).
 
-The files are event and event.json (read them for events, write a filter into
-them first to read only what matches), pub (write lines: TOPIC PAYLOAD),
-pub.json (lines of JSON: {"topic": TOPIC, "payload": PAYLOAD}) and stats. 9P has
-no authentication here: whoever can connect can read and publish.
-`,
+The files are event and event.json (read them for events, write a filter into them first to read only what matches), pub
+(write lines: TOPIC PAYLOAD), pub.json (lines of JSON: {"topic": TOPIC, "payload": PAYLOAD}) and stats. 9P has no
+authentication here: whoever can connect can read and publish.`,
   options,
   examples: [
     ["ollie serve9p --listen unix:/run/ollie /tmp/a", "serve the directory /tmp/a"],

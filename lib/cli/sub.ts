@@ -8,21 +8,20 @@ import { BusError, type SubscribeOptions, type Subscription, UnreadableEventErro
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import {
-  checkOperands,
-  type Command,
-  HELP_OPTION,
-  parseArgs,
-  parseCount,
-  parseDuration,
-  printHelp,
-  UsageError,
-} from "./args.ts";
+import { checkOperands, HELP_OPTION, parseArgs, parseCount, parseDuration, printHelp, UsageError } from "./args.ts";
+import type { Command } from "./command.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
 import { openBus } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
+
+const FORMATS = {
+  raw: "the payload as it is (the default)",
+  text: "the topic and the payload, on a line",
+  json: "an object with id, time, topic and payload, on a line",
+} as const;
+type Format = keyof typeof FORMATS;
 
 const options = {
   monitor: { short: "m", help: "go on after the first event" },
@@ -30,44 +29,42 @@ const options = {
     short: "e",
     value: "FILTER",
     many: true,
-    help: "print only events whose topic matches; give it again\nto match several",
+    help: "print only events whose topic matches; give it again to match several",
   },
   count: { short: "c", value: "N", help: "exit after N events" },
   timeout: { short: "W", value: "DURATION", help: "exit with status 124 when DURATION has passed" },
-  historic: { short: "H", help: "begin with the past events (the default, where BUS\nis a directory)" },
+  historic: { short: "H", help: "begin with the past events (the default, where BUS is a directory)" },
   new: { short: "n", help: "leave the past events out (the default elsewhere)" },
   after: { value: "ID", help: "begin after the event with this id" },
   cursor: {
     value: "FILE",
-    help: "go on where the last run with this file ended; -H, -n\nand --after count only while there is no such file",
+    help: "go on where the last run with this file ended; -H, -n and --after count only while there is no such file",
   },
   window: {
     value: "DURATION",
-    help: "with --cursor: how far before the newest event one\nthat was published late is still found (default: 5s)",
+    help: "with --cursor: how far before the newest event one that was published late is still found (default: 5s)",
   },
   format: {
     short: "f",
     value: "FORMAT",
-    help:
-      "raw: the payload as it is (the default)\ntext: the topic and the payload, on a line\njson: an object with id, time, topic and payload,\non a line",
+    words: FORMATS,
+    help: "how an event is printed",
   },
   null: { short: "0", help: "end each event with a NUL character" },
   verbose: { short: "v", help: "print each event's id on standard error" },
   ...HELP_OPTION,
 } as const;
 
-const command: Command = {
+/** What its help and its completions tell. */
+export const command: Command = {
   name: "sub",
-  operands: "[BUS]",
+  operands: [{ value: "BUS", optional: true }],
   description: `Print the first event, or with --monitor every event, past and to come.
 
-BUS is a directory, which is made if it is missing (default: .), or the address
-of a 9P server, unix:PATH or tcp:HOST:PORT, or of a hub, ws://HOST:PORT. There,
-only what is published from now on is printed unless you ask for more. A FILTER
-is a topic in which a segment may be * (any one segment) or name:* (any id), and
-the last may be > (one segment or more). A DURATION is such as 500ms, 5s, 2m or
-1h.
-`,
+BUS is a directory, which is made if it is missing (default: .), or the address of a 9P server, unix:PATH or tcp:HOST:PORT,
+or of a hub, ws://HOST:PORT. There, only what is published from now on is printed unless you ask for more. A FILTER is a
+topic in which a segment may be * (any one segment) or name:* (any id), and the last may be > (one segment or more). A
+DURATION is such as 500ms, 5s, 2m or 1h.`,
   options,
   examples: [
     ["ollie sub -m /tmp/a", "print what has been published and what will be"],
@@ -82,8 +79,6 @@ the last may be > (one segment or more). A DURATION is such as 500ms, 5s, 2m or
 
 const TIMED_OUT = 124;
 const GRACE_MS = 200;
-const FORMATS = ["raw", "text", "json"] as const;
-type Format = typeof FORMATS[number];
 
 /**
  * Runs `ollie sub`.
@@ -100,10 +95,6 @@ export async function run(args: readonly string[]): Promise<number> {
     throw new UsageError("a mem: bus ends with its process, so nobody could publish to this one: name a directory");
   }
   const filters = filterList(values.event.length > 0 ? values.event : ">");
-  const format = FORMATS.find((format) => format === (values.format ?? "raw"));
-  if (format === undefined) {
-    throw new UsageError(`--format takes raw, text or json, not ${JSON.stringify(values.format)}`);
-  }
   if (values.window !== undefined && values.cursor === undefined) throw new UsageError("--window goes with --cursor");
   const beginnings = [values.historic && "--historic", values.new && "--new", values.after !== undefined && "--after"];
   const [first, second] = beginnings.filter(Boolean);
@@ -148,7 +139,7 @@ export async function run(args: readonly string[]): Promise<number> {
     cursor.create(position);
   }
   if (values.verbose) complain("ollie sub", `subscribed to ${address}`);
-  const write = writerOf(output, format, values.null);
+  const write = writerOf(output, values.format ?? "raw", values.null);
   const printing = printEvents(subscription, { count, output, write, cursor, verbose: values.verbose });
   return await Promise.race([printing, timeUp.promise]);
 }

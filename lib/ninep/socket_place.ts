@@ -7,6 +7,7 @@
  */
 import { BusError } from "../bus.ts";
 import { reasonOf, unlessMissing } from "../os_error.ts";
+import { directoryOf } from "../path.ts";
 
 /** The longest path of a socket that systems take, in bytes, less what the name in the making adds to it. */
 const MAX_SOCKET_PATH_BYTES = 100;
@@ -123,5 +124,5 @@ function taken(path: string): BusError {
 
 function failure(path: string, error: unknown): BusError {
   if (error instanceof BusError) return error;
-  return new BusError(`cannot listen at unix:${path}: ${reasonOf(error)}`, { cause: error });
+  return new BusError(`cannot listen at unix:${path}: ${reasonOf(error, directoryOf(path))}`, { cause: error });
 }

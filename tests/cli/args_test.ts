@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { nearest, parseArgs, parseCount, parseDuration, UsageError } from "../../lib/cli/args.ts";
+import { listed, nearest, parseArgs, parseCount, parseDuration, UsageError } from "../../lib/cli/args.ts";
 
 const table = {
   monitor: { short: "m", help: "" },
@@ -7,6 +7,7 @@ const table = {
   count: { short: "c", value: "N", help: "" },
   null: { short: "0", help: "" },
   after: { value: "ID", help: "" },
+  format: { short: "f", value: "FORMAT", words: { raw: "", json: "" }, help: "" },
 } as const;
 
 /** What was given, without what was not. */
@@ -41,6 +42,9 @@ Deno.test("what is wrong is said, with what was probably meant", () => {
     [["--zebra"], "unknown option --zebra"],
     [["--toString"], "unknown option --toString"],
     [["-mx"], "unknown option -x"],
+    [["-fjsno"], '-f must be raw or json, not "jsno"; did you mean json?'],
+    [["--format="], '--format must be raw or json, not ""'],
+    [["--format", "toString"], '--format must be raw or json, not "toString"'],
     [["-e"], "-e needs a value: -e FILTER"],
     [["--count"], "--count needs a value: --count N"],
     [["--monitor=yes"], '--monitor takes no value, but was given "yes"'],
@@ -80,8 +84,20 @@ Deno.test("counts and durations", () => {
   }
 });
 
+Deno.test("a value that is one of some words has the type of those", () => {
+  const format: "raw" | "json" | undefined = parseArgs(table, ["-f", "json"]).values.format;
+  assert.equal(format, "json");
+});
+
+Deno.test("words are listed as a sentence does", () => {
+  assert.equal(listed(["a"], "or"), "a");
+  assert.equal(listed(["a", "b"], "or"), "a or b");
+  assert.equal(listed(["a", "b", "c"], "and"), "a, b and c");
+});
+
 Deno.test("what is near is found, what is not is not", () => {
   assert.equal(nearest("pubb", ["pub", "sub"]), "pub");
   assert.equal(nearest("upb", ["pub", "sub"]), "pub");
+  assert.equal(nearest("", ["pub", "sub"]), undefined);
   assert.equal(nearest("hub", ["prune", "completions"]), undefined);
 });

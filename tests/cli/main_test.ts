@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { startHub } from "../hub/running_hub.ts";
 import { exists, temporaryDirectory } from "../temporary.ts";
-import { OLLIE, ollie, Running } from "./ollie.ts";
+import { OLLIE, ollie, Running, shell, subcommandNames } from "./ollie.ts";
 
 const { version } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
 
@@ -21,13 +21,28 @@ Deno.test("ollie alone shows the same on standard error, and exits 2", async () 
 });
 
 Deno.test("every subcommand explains itself within 80 columns, with examples, without colour where it is not wanted", async () => {
-  for (const args of [["pub", "--help"], ["sub", "-h"], ["help", "sub"], ["--help"]]) {
-    const { code, stdout } = await ollie(args);
-    assert.equal(code, 0);
-    assert.match(stdout, /^Usage: ollie .*\n/);
+  const subcommands = await subcommandNames();
+  assert(subcommands.length >= 7);
+  for (const args of [["--help"], ...subcommands.map((name) => [name, "--help"])]) {
+    const { code, stdout, stderr } = await ollie(args);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert(stdout.startsWith(`Usage: ollie ${args[0] === "--help" ? "SUBCOMMAND" : args[0]} `));
     assert(stdout.includes("Examples:\n"));
-    for (const line of stdout.split("\n")) assert(line.length <= 80, line);
+    for (const line of stdout.split("\n")) assert(line.length <= 80 && line === line.trimEnd(), line);
     assert(!stdout.includes("\x1b"));
+  }
+});
+
+Deno.test("however help is asked for, it is the same", async () => {
+  for (const name of ["pub", "9p"]) {
+    const { stdout } = await ollie([name, "--help"]);
+    for (const args of [[name, "-h"], ["help", name], ["--help", name], ["-h", name]]) {
+      assert.deepEqual(await ollie(args).then(({ code, stdout }) => [code, stdout]), [0, stdout], args.join(" "));
+    }
+  }
+  const overview = (await ollie(["--help"])).stdout;
+  for (const args of [["help", "help"], ["help", "--help"], ["--help", "-h"]]) {
+    assert.equal((await ollie(args)).stdout, overview, args.join(" "));
   }
 });
 
@@ -41,7 +56,9 @@ Deno.test("a mistake is answered by one line on standard error that says what wo
   const bus = directory.path;
   const mistakes: [args: string[], message: string | RegExp][] = [
     [["pubb"], 'ollie: unknown subcommand "pubb"; did you mean pub?'],
-    [["frobnicate"], 'ollie: unknown subcommand "frobnicate"; the subcommands are pub and sub'],
+    [["frobnicate"], /^ollie: unknown subcommand "frobnicate"; the subcommands are pub, sub, [^"]*\w and \w+ \(/],
+    [["help", "frobnicate"], 'ollie: unknown subcommand "frobnicate"; the subcommands are pub, sub, '],
+    [["hlep"], 'ollie: unknown subcommand "hlep"; did you mean help?'],
     [["--versoin"], 'ollie: unknown option "--versoin"; did you mean --version?'],
     [["pub", "--lins"], "ollie pub: unknown option --lins; did you mean --lines?"],
     [["sub", "-x"], "ollie sub: unknown option -x"],
@@ -58,9 +75,14 @@ Deno.test("a mistake is answered by one line on standard error that says what wo
     [["sub", "mem:"], "ollie sub: a mem: bus ends with its process"],
     [["sub", "-e", "a.>.b", bus], 'ollie sub: the filter "a.>.b" has > before its end'],
     [["sub", "-e", "", bus], 'ollie sub: the filter "" is empty: to match every event, use >'],
-    [["sub", "-f", "xml", bus], 'ollie sub: --format takes raw, text or json, not "xml"'],
+    [["sub", "-f", "xml", bus], 'ollie sub: -f must be raw, text or json, not "xml"'],
     [["sub", "-c", "0", bus], 'ollie sub: --count takes a whole number from 1, not "0"'],
     [["sub", "-W", "soon", bus], 'ollie sub: --timeout takes a duration such as 500ms, 5s, 2m or 1h, not "soon"'],
+    [["sub", "--format=jsno", bus], 'ollie sub: --format must be raw, text or json, not "jsno"; did you mean json?'],
+    [["completions"], "ollie completions: say for which shell: bash, zsh or fish"],
+    [["completions", "tcsh"], 'ollie completions: SHELL must be bash, zsh or fish, not "tcsh"'],
+    [["completions", "bash", "zsh"], 'ollie completions: unexpected argument "zsh"'],
+    [["manual", "pub"], 'ollie manual: unexpected argument "pub"'],
     [["sub", "-H", "-n", bus], "ollie sub: --historic and --new do not go together"],
     [["sub", "--window", "1s", bus], "ollie sub: --window goes with --cursor"],
   ];
@@ -93,6 +115,16 @@ Deno.test("what cannot be done is answered by one line, and by exit 1", async ()
     assert.deepEqual([code, stdout], [1, ""], args.join(" "));
     assert(stderr.startsWith(message), `${stderr} is not ${message}`);
     assert.match(stderr, /^[^\n]+\n$/, "one line");
+  }
+});
+
+Deno.test("an answer that nobody reads to its end is no failure; one that cannot be written is", async () => {
+  for (const args of ["--help", "--version", "sub --help", "completions bash", "manual"]) {
+    const closed = await shell(`ollie ${args} | true; exit "\${PIPESTATUS[0]}"`);
+    assert.deepEqual([closed.code, closed.stderr], [0, ""], args);
+    const { code, stderr } = await shell(`ollie ${args} > /dev/full`);
+    assert.equal(code, 1);
+    assert.match(stderr, /^ollie[a-z ]*: cannot write to standard output: no space left on device\n$/);
   }
 });
 

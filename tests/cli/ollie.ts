@@ -44,6 +44,13 @@ export function ollie(args: readonly string[], options: RunOptions = {}): Promis
   return run([...options.under ?? [], ...OLLIE, ...args], options);
 }
 
+/** The names of the subcommands, as `ollie --help` lists them. */
+export async function subcommandNames(): Promise<string[]> {
+  const { stdout } = await ollie(["--help"]);
+  const [, lines = ""] = /^Subcommands:\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
+  return Array.from(lines.matchAll(/^ {2}(\S+)/gm), ([, name]) => name);
+}
+
 /** Runs a shell script to its end. In it, `ollie` is ollie. */
 export function shell(script: string, options: RunOptions = {}): Promise<Ended> {
   return run(["bash", "-c", `ollie() { ${OLLIE_IN_SHELL} "$@"; }\n${script}`], options);

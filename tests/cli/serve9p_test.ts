@@ -217,8 +217,8 @@ Deno.test("a wrong command line is explained", async () => {
       [["serve9p", "--listen", "tcp:localhost:99999"], '"tcp:localhost:99999" is no 9P address'],
       [["serve9p", "--listen", "unix:s", "--mode", "9"], "--mode takes three octal digits such as 600 or 660"],
       [["serve9p", "--listen", "unix:s", "--max-fids", "0"], "--max-fids takes a whole number from 1"],
-      [["9p"], "say what to do: read, write, rdwr, rdwrs, ls, stat"],
-      [["9p", "raed", "event"], 'unknown action "raed"; did you mean read?'],
+      [["9p"], "say what to do: read, write, rdwr, rdwrs, ls or stat"],
+      [["9p", "raed", "event"], 'ACTION must be read, write, rdwr, rdwrs, ls or stat, not "raed"; did you mean read?'],
       [["9p", "read"], "say which file: ollie 9p read PATH"],
       [["9p", "read", "event"], "say which server: --address unix:PATH or tcp:HOST:PORT, or set OLLIE_9P"],
     ] as const

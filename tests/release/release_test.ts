@@ -71,6 +71,15 @@ Deno.test({
       assert.equal(Deno.readTextFileSync(`${unpacked}/${file}`), Deno.readTextFileSync(new URL(file, ROOT)));
     }
     const executable = `${unpacked}/${target.executable}`;
+    const printed = {
+      "ollie.1": ["manual"],
+      "completions/ollie.bash": ["completions", "bash"],
+      "completions/_ollie": ["completions", "zsh"],
+      "completions/ollie.fish": ["completions", "fish"],
+    };
+    for (const [file, args] of Object.entries(printed)) {
+      assert.equal(Deno.readTextFileSync(`${unpacked}/${file}`), (await run(executable, args)).stdout, file);
+    }
     const smoke = new URL("release/smoke.ts", ROOT).pathname;
     assert.deepEqual(await run(Deno.execPath(), ["run", "--quiet", "--allow-all", smoke, executable]), {
       code: 0,

@@ -187,7 +187,7 @@ export class Arrivals {
   }
 
   #failure(error: unknown): BusError {
-    return new BusError(`cannot subscribe to ${this.#bus}: ${reasonOf(error)}`, { cause: error });
+    return new BusError(`cannot subscribe to ${this.#bus}: ${reasonOf(error, this.#bus)}`, { cause: error });
   }
 
   #fail(error: unknown): void {

@@ -38,7 +38,7 @@ export class EventFiles {
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
       throw new UnreadableEventError(
-        `cannot read the event ${JSON.stringify(name)} in ${this.#bus}: ${reasonOf(error)}`,
+        `cannot read the event ${JSON.stringify(name)} in ${this.#bus}: ${reasonOf(error, this.#bus)}`,
         { cause: error },
       );
     }

@@ -47,7 +47,7 @@ export class DirectoryPublisher implements Publisher {
       }
     } catch (error) {
       if (error instanceof BusError) throw error;
-      throw new BusError(`cannot publish to ${this.#path}: ${reasonOf(error)}`, { cause: error });
+      throw new BusError(`cannot publish to ${this.#path}: ${reasonOf(error, this.#path)}`, { cause: error });
     }
   }
 

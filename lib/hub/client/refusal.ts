@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { missingPermission } from "../../os_error.ts";
 import type { HubAddress } from "./address.ts";
 import type { Ending } from "./connection.ts";
 
@@ -28,6 +29,8 @@ export function isForbidden({ status }: Ending): boolean {
  */
 export async function reasonOfRefusal(address: HubAddress, ending: Ending): Promise<string> {
   if (ending.opened) return ending.reason;
+  const missing = missingPermission(ending.reason);
+  if (missing !== undefined) return missing;
   const status = ending.status ?? await statusOf(address);
   if (status === undefined) return `nothing answers there, as far as can be told (${ending.reason})`;
   if (status === 401) {
