@@ -176,26 +176,46 @@ export function parseBytes(text: string, option: string): number {
   return bytes;
 }
 
-/** The longest that a timer of the platform can wait. */
-const MAX_DURATION_MS = 2 ** 31 - 1;
+/** The longest length of time that is read: a hundred years, so that no date goes wrong. */
+const MAX_DURATION_DAYS = 36_500;
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** The longest that a timer of the platform can wait. */
+const MAX_TIMER_DAYS = 24;
+
+const DAY_MS = 86_400_000;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 /**
  * Reads a length of time.
  *
- * @param text such as `500ms`, `1.5s`, `2m`, `1h`, `7d`, or `5` for five seconds; 24 days at most
+ * @param text such as `500ms`, `1.5s`, `2m`, `1h`, `7d`, or `5` for five seconds; a hundred years at most
  * @param option who asks, for the error
  * @returns milliseconds
  * @throws {UsageError} if it is none
  */
 export function parseDuration(text: string, option: string): number {
+  return parseDurationUpTo(MAX_DURATION_DAYS, text, option);
+}
+
+/**
+ * Reads how long to wait.
+ *
+ * @param text as for {@linkcode parseDuration}; 24 days at most
+ * @param option who asks, for the error
+ * @returns milliseconds that a timer can wait
+ * @throws {UsageError} if it is none
+ */
+export function parseTimeout(text: string, option: string): number {
+  return parseDurationUpTo(MAX_TIMER_DAYS, text, option);
+}
+
+function parseDurationUpTo(days: number, text: string, option: string): number {
   const match = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|d)?$/.exec(text);
   if (match === null) {
     throw new UsageError(`${option} takes a duration such as 500ms, 5s, 2m or 1h, not ${quoted(text)}`);
   }
   const milliseconds = Number(match[1]) * UNIT_MS[match[2] ?? "s"];
-  if (milliseconds > MAX_DURATION_MS) throw new UsageError(`${option} takes at most 24d, not ${quoted(text)}`);
+  if (milliseconds > days * DAY_MS) throw new UsageError(`${option} takes at most ${days}d, not ${quoted(text)}`);
   return milliseconds;
 }
 

@@ -20,6 +20,7 @@ import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import type { HubSettings } from "./hub_worker.ts";
+import { parseRetain, RETAIN_OPTION } from "./limits.ts";
 import { keepPermissions } from "./permissions.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
 import { hostAndPort, reachOfBus } from "./reach.ts";
@@ -46,6 +47,7 @@ const options = {
   "max-connections": { value: "N", help: "how many connections there may be (default: 10000)" },
   "max-message": { value: "BYTES", help: "how long an event that is published may be (default: 1M)" },
   "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to (default: 10000)" },
+  ...RETAIN_OPTION,
   verbose: { short: "v", help: "print who comes and goes on standard error" },
   ...HELP_OPTION,
 } as const;
@@ -95,6 +97,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxBuffer = parseBytes(values["max-buffer"] ?? "1M", "--max-buffer");
   const maxConnections = parseCount(values["max-connections"] ?? "10000", "--max-connections");
   const maxSubscriptions = parseCount(values["max-subscriptions"] ?? "10000", "--max-subscriptions");
+  const retained = parseRetain(values.retain, bus);
   const allowedOrigins = values["allow-origin"].map(parseOrigin);
   const manager = notifySocket();
   // Where this program has come over the network, so does the worker.
@@ -121,6 +124,7 @@ export async function run(args: readonly string[]): Promise<number> {
       maxConnections,
       maxMessage,
       maxSubscriptions,
+      retained,
       verbose: values.verbose,
       page: await readPage(),
     },

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { startRetention } from "../bus/directory/retention.ts";
 import { Hub } from "../hub/hub.ts";
 import { Page, type PageFiles } from "../hub/page.ts";
 import { HubServer } from "../hub/server.ts";
@@ -17,6 +18,7 @@ import { CommandError } from "./args.ts";
 import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
+import type { Retained } from "./limits.ts";
 import { hostAndPort } from "./reach.ts";
 
 /** What is to be served, and how. */
@@ -43,6 +45,8 @@ export interface HubSettings {
   readonly maxMessage: number;
   /** How many filters a connection may subscribe to. */
   readonly maxSubscriptions: number;
+  /** What is to stay in the bus, if that is a directory from which old events are removed. */
+  readonly retained: Retained | undefined;
   /** Whether to say who comes and goes. */
   readonly verbose: boolean;
   /** The dashboard's files. */
@@ -59,6 +63,7 @@ serveConfined<HubSettings>("ollie hub", async (settings, supervisor) => {
   const visitors = new Visitors({ loopback: isLoopback(hostname), allowed: settings.allowedOrigins });
   const tokens = settings.tokens === undefined ? undefined : await readTokens(settings.tokens);
   await using bus = await openBus(settings.bus);
+  using _retention = settings.retained && startRetention(settings.retained.path, settings.retained.limits, say);
   const hub = new Hub(bus, {
     maxBuffer,
     maxMessage,

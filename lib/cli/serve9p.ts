@@ -11,6 +11,7 @@ import { checkOperands, HELP_OPTION, parseArgs, parseCount, printHelp, UsageErro
 import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
+import { parseRetain, RETAIN_OPTION } from "./limits.ts";
 import { keepPermissions } from "./permissions.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
 import { hostAndPort, type Reach, reachOfBus } from "./reach.ts";
@@ -32,6 +33,7 @@ const options = {
   },
   "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
   "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
+  ...RETAIN_OPTION,
   debug: { help: "print each message on standard error" },
   ...HELP_OPTION,
 } as const;
@@ -76,6 +78,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const mode = parseMode(values.mode ?? "600");
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
+  const retained = parseRetain(values.retain, bus);
   const manager = notifySocket();
   // Where this program has come over the network, so does the worker.
   keepPermissions("read", "write", "net", "import");
@@ -96,7 +99,7 @@ export async function run(args: readonly string[]): Promise<number> {
     who: "ollie serve9p",
     module: new URL("./serve9p_worker.ts", import.meta.url),
     reach: reachOf(bus, listen, places),
-    settings: { bus, listen, maxConnections, maxFids, debug: values.debug },
+    settings: { bus, listen, maxConnections, maxFids, retained, debug: values.debug },
     listening: async (listened) => {
       for (const place of places) place.put();
       const reached = addresses.map((address, i) =>

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { startRetention } from "../bus/directory/retention.ts";
 import { BusError } from "../bus.ts";
 import { formatNinepAddress, type NinepAddress } from "../ninep/address.ts";
 import { listen, type Listening } from "../ninep/listen.ts";
@@ -12,6 +13,7 @@ import { openBus } from "../open.ts";
 import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
+import type { Retained } from "./limits.ts";
 
 /** What is to be served, and how. */
 export interface NinepSettings {
@@ -23,21 +25,27 @@ export interface NinepSettings {
   readonly maxConnections: number;
   /** How many fids a connection may have. */
   readonly maxFids: number;
+  /** What is to stay in the bus, if that is a directory from which old events are removed. */
+  readonly retained: Retained | undefined;
   /** Whether to print each message on standard error. */
   readonly debug: boolean;
 }
 
 const say = (message: string) => complain("ollie serve9p", message);
 
-serveConfined<NinepSettings>("ollie serve9p", async ({ bus, listen: addresses, debug, ...limits }, supervisor) => {
-  await using carrier = await openBus(bus);
-  const trace = debug ? await traceOnStandardError() : undefined;
-  const places: Listening[] = [];
-  for (const address of addresses) places.push(await listenAlone(address));
-  await using serving = serveListening(carrier, places, { ...limits, trace, log: say });
-  supervisor.listening(serving.addresses);
-  await supervisor.stopped;
-});
+serveConfined<NinepSettings>(
+  "ollie serve9p",
+  async ({ bus, listen: addresses, retained, debug, ...limits }, supervisor) => {
+    await using carrier = await openBus(bus);
+    using _retention = retained && startRetention(retained.path, retained.limits, say);
+    const trace = debug ? await traceOnStandardError() : undefined;
+    const places: Listening[] = [];
+    for (const address of addresses) places.push(await listenAlone(address));
+    await using serving = serveListening(carrier, places, { ...limits, trace, log: say });
+    supervisor.listening(serving.addresses);
+    await supervisor.stopped;
+  },
+);
 
 async function listenAlone(address: NinepAddress): Promise<Listening> {
   try {

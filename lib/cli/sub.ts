@@ -4,11 +4,20 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
-import { BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
+import { BusError, GapError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import { checkOperands, HELP_OPTION, parseArgs, parseCount, parseDuration, printHelp, UsageError } from "./args.ts";
+import {
+  checkOperands,
+  HELP_OPTION,
+  parseArgs,
+  parseCount,
+  parseDuration,
+  parseTimeout,
+  printHelp,
+  UsageError,
+} from "./args.ts";
 import type { Command } from "./command.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
@@ -64,7 +73,10 @@ export const command: Command = {
 BUS is a directory, which is made if it is missing (default: .), or the address of a 9P server, unix:PATH or tcp:HOST:PORT,
 or of a hub, ws://HOST:PORT. There, only what is published from now on is printed unless you ask for more. A FILTER is a
 topic in which a segment may be * (any one segment) or name:* (any id), and the last may be > (one segment or more). A
-DURATION is such as 500ms, 5s, 2m or 1h.`,
+DURATION is such as 500ms, 5s, 2m or 1h.
+
+What was removed before it could be printed is told of on standard error, once, and so is an event that cannot be read. The rest
+is printed all the same, and then the exit status is 1.`,
   options,
   examples: [
     ["ollie sub -m /tmp/a", "print what has been published and what will be"],
@@ -101,7 +113,7 @@ export async function run(args: readonly string[]): Promise<number> {
   if (second) throw new UsageError(`${first} and ${second} do not go together: events begin at one place`);
   if (values.cursor === "") throw new UsageError("--cursor needs the name of a file");
   const count = values.count === undefined ? (values.monitor ? Infinity : 1) : parseCount(values.count, "--count");
-  const timeout = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
+  const timeout = values.timeout === undefined ? undefined : parseTimeout(values.timeout, "--timeout");
   const window = parseDuration(values.window ?? "5s", "--window");
   const { scheme } = parseAddress(address);
   // What carries the bus is loaded while that is still allowed.
@@ -111,8 +123,11 @@ export async function run(args: readonly string[]): Promise<number> {
   const cursor = values.cursor === undefined ? undefined : await openCursor(values.cursor, window);
   // What a server serves need not keep events, so there the past is what somebody asks for.
   const live = values.new || (scheme !== "dir" && !values.historic && cursor === undefined);
-  let from: SubscribeOptions["from"] = values.after !== undefined ? { after: values.after } : live ? "now" : "start";
-  if (cursor?.exists) from = cursor.after === undefined ? "start" : { after: cursor.after };
+  const beginning: SubscribeOptions["from"] = values.after !== undefined
+    ? { after: values.after }
+    : live
+    ? "now"
+    : "start";
 
   const stop = new AbortController();
   const timeUp = Promise.withResolvers<number>();
@@ -125,12 +140,12 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const output = new Output(() => stop.abort());
   const subscription = bus.subscribe(filters, {
-    from,
+    from: cursor?.position ?? beginning,
     window: cursor === undefined ? undefined : window,
     signal: stop.signal,
   });
   const position = await subscription.ready;
-  if (cursor !== undefined && !cursor.exists) {
+  if (cursor !== undefined && cursor.position === undefined) {
     if (position === undefined) {
       throw new BusError(
         `${address} does not tell which events there are now: begin with the past, or after one of them`,
@@ -158,14 +173,18 @@ interface Printing {
 async function printEvents(subscription: Subscription, printing: Printing): Promise<number> {
   const { count, output, write, cursor, verbose } = printing;
   let printed = 0;
-  let unreadable = false;
+  let complete = true;
+  const onMissing = (error: UnreadableEventError | GapError) => {
+    complain("ollie sub", error.message);
+    complete = false;
+    if (error instanceof GapError) cursor?.recordGone(error.until);
+  };
   try {
     while (printed < count) {
-      const next = nextEvent(subscription, () => unreadable = true);
+      const next = nextEvent(subscription, onMissing);
       if (!await isAtHand(next)) output.start();
       const event = await next;
       if (event === undefined) break;
-      if (cursor?.has(event.id)) continue;
       if (verbose) console.error(event.id);
       await write(event);
       if (cursor !== undefined) {
@@ -183,7 +202,7 @@ async function printEvents(subscription: Subscription, printing: Printing): Prom
   }
   // Nothing but the time ends a subscription before there are enough.
   if (printed < count) return TIMED_OUT;
-  return unreadable ? 1 : 0;
+  return complete ? 0 : 1;
 }
 
 async function openCursor(path: string, window: number): Promise<Cursor> {
@@ -200,15 +219,17 @@ async function isAtHand(promise: Promise<unknown>): Promise<boolean> {
   return kept;
 }
 
-/** The next event that can be read; one that cannot is complained of, and passed by. */
-async function nextEvent(subscription: Subscription, onUnreadable: () => void): Promise<BusEvent | undefined> {
+/** The next event that there is. What cannot be given is passed by. */
+async function nextEvent(
+  subscription: Subscription,
+  onMissing: (error: UnreadableEventError | GapError) => void,
+): Promise<BusEvent | undefined> {
   for (;;) {
     try {
       return (await subscription.next()).value;
     } catch (error) {
-      if (!(error instanceof UnreadableEventError)) throw error;
-      complain("ollie sub", error.message);
-      onUnreadable();
+      if (!(error instanceof UnreadableEventError || error instanceof GapError)) throw error;
+      onMissing(error);
     }
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Bus, BusError, type SubscribeOptions } from "../bus.ts";
+import { BEFORE_ALL } from "../bus/place.ts";
 import { concatenated } from "../bytes.ts";
 import { checkTopic, TopicError } from "../event.ts";
 import { checkFilter, FilterError } from "../filter.ts";
@@ -291,7 +292,7 @@ function decodeHeader(value: string): string {
 }
 
 function beginningAfter(id: string): NonNullable<SubscribeOptions["from"]> {
-  return id === START_ID ? "start" : { after: id };
+  return id === START_ID ? BEFORE_ALL : { after: id };
 }
 
 /** Where a stream is to begin, as its address says. */

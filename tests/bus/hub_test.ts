@@ -145,7 +145,7 @@ Deno.test("a subscription is ready when the past has begun to come, though nobod
   peer.close();
   const again = await hub.next();
   const asked = await again.expect("__subscribe");
-  assert.deepEqual(asked.payload, { topic: ["n"], replay: "all" });
+  assert.deepEqual(asked.payload, { topic: ["n"], after: null });
   again.events(1, 2);
   assert.deepEqual(await textsOf(subscription, 2), ["1", "2"]);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { listed, nearest, parseArgs, parseCount, parseDuration, UsageError } from "../../lib/cli/args.ts";
+import { listed, nearest, parseArgs, parseCount, parseDuration, parseTimeout, UsageError } from "../../lib/cli/args.ts";
 
 const table = {
   monitor: { short: "m", help: "" },
@@ -72,10 +72,13 @@ Deno.test("counts and durations", () => {
     ["2m", 120_000],
     ["1h", 3_600_000],
     ["7d", 604_800_000],
+    ["3650d", 315_360_000_000],
     ["0", 0],
   ];
   for (const [text, milliseconds] of durations) assert.equal(parseDuration(text, "-W"), milliseconds, text);
-  assert.throws(() => parseDuration("25d", "--timeout"), /--timeout takes at most 24d, not "25d"/);
+  assert.throws(() => parseDuration("36501d", "--older-than"), /--older-than takes at most 36500d, not "36501d"/);
+  assert.equal(parseTimeout("24d", "--timeout"), 2_073_600_000);
+  assert.throws(() => parseTimeout("25d", "--timeout"), /--timeout takes at most 24d, not "25d"/);
   for (const text of ["", "s", "5 s", "-1s", "1y", "1h30m", "Infinity"]) {
     assert.throws(
       () => parseDuration(text, "--timeout"),
