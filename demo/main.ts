@@ -19,7 +19,7 @@ const KEPT = 5000;
 const FROM_SOURCE = [
   Deno.execPath(),
   ...["run", "--quiet", "--no-prompt", "--allow-read", "--allow-write", "--allow-net"],
-  ...["--allow-env=OLLIE_9P,NOTIFY_SOCKET", new URL("../cli.ts", import.meta.url).pathname],
+  ...["--allow-env=OLLIE_9P,NOTIFY_SOCKET", Deno.realPathSync(`${import.meta.dirname}/../cli.ts`)],
 ];
 
 Deno.exit(await main());
