@@ -253,6 +253,7 @@ testOne(
       marked.set("Nats-Msg-Id", `2026-05-08T12:34:${second}.000000000Z-another`);
       nats.publish("ollie.n", second, { headers: marked });
     }
+    await nats.flush();
     await nats.close();
     const events = await take(bus.subscribe(">", { from: "start" }), times.length);
     assert.deepEqual(events.map(({ time }) => time.slice(17, 19)), times);
