@@ -393,3 +393,18 @@ testOne(
     await nats.close();
   },
 );
+
+Deno.test({
+  name: "of many who are to make a stream at once, all have it",
+  ignore,
+  fn: async () => {
+    await using server = await NatsServer.start({ jetStream: true });
+    await Promise.all(Array.from({ length: 20 }, async (_, i) => {
+      await using bus = new NatsBus(server.url(), STREAM);
+      await bus.publish("n", `${i}`);
+    }));
+    await using bus = new NatsBus(server.url(), { stream: "EVENTS" });
+    await using events = bus.subscribe("n", { from: "start" });
+    assert.deepEqual((await textsOf(events, 20)).sort(), Array.from({ length: 20 }, (_, i) => `${i}`).sort());
+  },
+});
