@@ -4,13 +4,14 @@
  * share them, is at many is for the reader to work out.
  */
 import { arrangements } from "./scale/arrangements.ts";
-import { connections } from "./scale/connections.ts";
+import { connections, encrypted } from "./scale/connections.ts";
 import { type Cost, disturbance, shown } from "./scale/cost.ts";
 import { deliveries } from "./scale/deliveries.ts";
+import { returns } from "./scale/returns.ts";
 import { servers } from "./scale/servers.ts";
 import { has } from "./server.ts";
 
-const COSTS: Readonly<Record<string, () => Promise<Cost[]>>> = { connections, deliveries, servers };
+const COSTS: Readonly<Record<string, () => Promise<Cost[]>>> = { connections, encrypted, returns, deliveries, servers };
 
 /** Each prints a table. */
 const TABLES: Readonly<Record<string, () => Promise<string[]>>> = {

@@ -73,6 +73,13 @@ export class Client {
     await this.#ping();
   }
 
+  /** Subscribes to all that there ever was of a topic; resolves when the one event of it has come, and word that that was all. */
+  async resume(topic: string): Promise<void> {
+    const came = this.next(2);
+    this.#socket.send(JSON.stringify({ type: "__subscribe", payload: { topic, replay: "all" } }));
+    await came;
+  }
+
   /** Publishes. */
   publish(topic: string, payload: string): void {
     this.#socket.send(JSON.stringify({ type: topic, payload }));

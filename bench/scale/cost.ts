@@ -6,7 +6,7 @@ const ROUNDS = 5;
 
 /** How long to watch what others do, and for how long at most to wait for them, in milliseconds. */
 const WATCH_MS = 500;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 15_000;
 
 /** How much of all cores must be idle. */
 const IDLE = 0.75;
@@ -43,7 +43,7 @@ export async function repeated(
   return rows.map(([what, unit], at) => ({ what, unit, values: all.map((measured) => measured[at]) }));
 }
 
-/** Waits until the machine is idle, for a minute at most. */
+/** Waits until the machine is idle, for a while at most. */
 export async function quiet(): Promise<void> {
   begun++;
   for (const since = performance.now();;) {
