@@ -3,7 +3,7 @@
  * system: many at once, about many things, so that a connection gets one of them.
  */
 import { connect, type NatsConnection } from "@nats-io/transport-node";
-import { temporaryDirectory } from "../measure.ts";
+import { temporaryDirectory, thousands } from "../measure.ts";
 import { NatsServer } from "../nats_server.ts";
 import type { Server } from "../server.ts";
 import { Client, startHub } from "./client.ts";
@@ -18,6 +18,9 @@ const KEPT_PREFIX = "kept";
 /** How many events that nobody wants are published before one that tells that they have come. */
 const UNWANTED_AT_ONCE = 1000;
 const UNWANTED_TURNS = 200;
+/** How many come a second where they come steadily, and for how long, in milliseconds. */
+const STEADY_RATE = 20_000;
+const STEADY_MS = 5000;
 /** How often each connection gets something. */
 const TURNS = 100;
 /** How many events in a row each connection gets, where it gets several at once. */
@@ -38,6 +41,7 @@ export async function deliveries(): Promise<Cost[]> {
       `nats://${nats.address}/${KEPT_PREFIX}`,
     );
     costs.push(...await unwanted(publisher, keeping, nats, KEPT_PREFIX, ", of a stream"));
+    costs.push(...await steady(publisher, keeping, nats));
   }
   await using hub = await startHub(`nats://${nats.address}/${PREFIX}`);
   costs.unshift(...await unwanted(publisher, hub, nats, PREFIX, ""));
@@ -82,6 +86,22 @@ async function unwanted(
   );
   client.close();
   return costs;
+}
+
+/** Nobody wants them, and they come all the time rather than many at once. */
+function steady(publisher: NatsConnection, hub: Server, nats: NatsServer): Promise<Cost[]> {
+  const what = `${thousands(STEADY_RATE)} events a second of a stream, that nobody wants`;
+  return repeated([[what, "% of a core in the hub"], ["the same", "% of a core in NATS' server"]], async () => {
+    const [hubBefore, natsBefore, began] = [hub.cpu, nats.cpu, performance.now()];
+    let published = 0;
+    while (published < STEADY_RATE * STEADY_MS / 1000) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      const due = (performance.now() - began) / 1000 * STEADY_RATE;
+      for (; published < due; published++) publisher.publish(`${KEPT_PREFIX}.other:${published}`, PAYLOAD);
+    }
+    const took = performance.now() - began;
+    return [hub.cpu - hubBefore, nats.cpu - natsBefore].map((cpu) => cpu / took * 100);
+  });
 }
 
 /** Each of a thousand connections gets one event at a time; so many of them get the same. */
