@@ -26,6 +26,9 @@ export function parseAddress(address: string): { scheme: BusScheme; rest: string
     if (rest === "") throw new BusError("the bus has no name: for the current directory, say .");
   } else if (scheme === "mem") {
     if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
+  } else if (scheme === "http" || scheme === "https") {
+    const hub = address.replace("http", "ws");
+    throw new BusError(`${JSON.stringify(address)} is not a bus: a hub's address is written ${hub}`);
   } else {
     throw new BusError(
       `${JSON.stringify(address)} is not a bus that this ollie knows: it knows directories and ` +
