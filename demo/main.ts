@@ -19,7 +19,7 @@ const RETAINED = "keep=5000";
 const FROM_SOURCE = [
   Deno.execPath(),
   ...["run", "--quiet", "--no-prompt", "--allow-read", "--allow-write", "--allow-net"],
-  ...["--allow-env=OLLIE_9P,NOTIFY_SOCKET", Deno.realPathSync(`${import.meta.dirname}/../cli.ts`)],
+  ...["--allow-env=OLLIE_9P,NATS_CREDS,NOTIFY_SOCKET", Deno.realPathSync(`${import.meta.dirname}/../cli.ts`)],
 ];
 
 Deno.exit(await main());

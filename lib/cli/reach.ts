@@ -4,6 +4,7 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
+import { parseNatsAddress } from "../bus/nats/address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
 import { withoutPermission } from "../os_error.ts";
 import { CommandError } from "./args.ts";
@@ -37,6 +38,8 @@ export function reachOfBus(address: string): Reach {
       if (server.transport === "unix") return { ...nothing, sockets: [server.path] };
       return { ...nothing, hosts: [hostAndPort(server.hostname, server.port)] };
     }
+    case "nats":
+      return { ...nothing, hosts: parseNatsAddress(address).servers };
     case "ws": {
       const { protocol, hostname, port } = new URL(address);
       return { ...nothing, hosts: [`${hostname}:${port || (protocol === "wss:" ? 443 : 80)}`] };

@@ -8,7 +8,7 @@ const executable = Deno.env.get("OLLIE");
 const source = new URL("../../cli.ts", import.meta.url).pathname;
 
 /** As the tasks of deno.json have them. */
-const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P,NOTIFY_SOCKET"];
+const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P,NATS_CREDS,NOTIFY_SOCKET"];
 
 /** What starts ollie: a program, and the arguments before ollie's own. */
 export const OLLIE: readonly [string, ...string[]] = executable === undefined
