@@ -29,8 +29,10 @@ export function parseAddress(address: string): { scheme: BusScheme; rest: string
   } else if (scheme === "mem") {
     if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
   } else if (scheme === "http" || scheme === "https") {
-    const hub = address.replace("http", "ws");
-    throw new BusError(`${JSON.stringify(address)} is not a bus: a hub's address is written ${hub}`);
+    const shown = withoutLogin(address);
+    throw new BusError(
+      `${JSON.stringify(shown)} is not a bus: a hub's address is written ${shown.replace("http", "ws")}`,
+    );
   } else {
     const shown = address.replace(/\/\/.*@/s, "//");
     throw new BusError(
