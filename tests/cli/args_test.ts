@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { listed, nearest, parseArgs, parseCount, parseDuration, parseTimeout, UsageError } from "../../lib/cli/args.ts";
+import {
+  listed,
+  nearest,
+  parseAge,
+  parseArgs,
+  parseCount,
+  parseDuration,
+  parseTimeout,
+  UsageError,
+} from "../../lib/cli/args.ts";
 
 const table = {
   monitor: { short: "m", help: "" },
@@ -77,6 +86,14 @@ Deno.test("counts and durations", () => {
   ];
   for (const [text, milliseconds] of durations) assert.equal(parseDuration(text, "-W"), milliseconds, text);
   assert.throws(() => parseDuration("36501d", "--older-than"), /--older-than takes at most 36500d, not "36501d"/);
+  assert.equal(parseAge("7d", "--older-than"), 604_800_000);
+  for (const text of ["30", "0", ".5", "1w", ""]) {
+    assert.throws(
+      () => parseAge(text, "--older-than"),
+      /--older-than takes a duration with its unit, such as 12h, /,
+      text,
+    );
+  }
   assert.equal(parseTimeout("24d", "--timeout"), 2_073_600_000);
   assert.throws(() => parseTimeout("25d", "--timeout"), /--timeout takes at most 24d, not "25d"/);
   for (const text of ["", "s", "5 s", "-1s", "1y", "1h30m", "Infinity"]) {
@@ -101,6 +118,7 @@ Deno.test("words are listed as a sentence does", () => {
 Deno.test("what is near is found, what is not is not", () => {
   assert.equal(nearest("pubb", ["pub", "sub"]), "pub");
   assert.equal(nearest("upb", ["pub", "sub"]), "pub");
+  assert.equal(nearest("SUB", ["pub", "sub"]), "sub");
   assert.equal(nearest("", ["pub", "sub"]), undefined);
   assert.equal(nearest("hub", ["prune", "completions"]), undefined);
 });
