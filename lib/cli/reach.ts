@@ -4,6 +4,7 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
+import { parseHubAddress } from "../hub/client/address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
 import { withoutPermission } from "../os_error.ts";
 import { CommandError } from "./args.ts";
@@ -38,7 +39,7 @@ export function reachOfBus(address: string): Reach {
       return { ...nothing, hosts: [hostAndPort(server.hostname, server.port)] };
     }
     case "ws": {
-      const { protocol, hostname, port } = new URL(address);
+      const { protocol, hostname, port } = new URL(parseHubAddress(address).url);
       return { ...nothing, hosts: [`${hostname}:${port || (protocol === "wss:" ? 443 : 80)}`] };
     }
   }
@@ -77,7 +78,11 @@ function lackOf({ directories, sockets, hosts }: Reach): string {
     ...hosts.map((host) => ["net", host] as const),
   ];
   const missing = wanted.find(([name, what]) => {
-    return Deno.permissions.querySync(name === "net" ? { name, host: what } : { name, path: what }).state !== "granted";
+    const { state, partial } = Deno.permissions.querySync(
+      name === "net" ? { name, host: what } : { name, path: what },
+    );
+    // Something within a directory may be denied.
+    return state !== "granted" || partial;
   });
   // If it is none of these, it is the part of the network that a socket is, which not every Deno can be asked about.
   const [name, what] = missing ?? ["net", `unix:${sockets[0]}`];

@@ -104,6 +104,10 @@ Deno.test("what cannot be done is answered by one line, and by exit 1", async ()
     [["pub", file], `ollie pub: cannot publish to ${file}: it is not a directory\n`],
     [["sub", file], `ollie sub: cannot subscribe to ${file}: it is not a directory\n`],
     [["pub", "kafka:x"], 'ollie pub: "kafka:x" is not a bus that this ollie knows'],
+    [["pub", "ws:"], 'ollie pub: "ws:" is not a hub\'s address: it is not a URL'],
+    [["sub", "ws:"], 'ollie sub: "ws:" is not a hub\'s address: it is not a URL'],
+    [["hub", "-l", "0", "ws:"], 'ollie hub: "ws:" is not a hub\'s address: it is not a URL'],
+    [["serve9p", "-l", "tcp:0", "ws:"], 'ollie serve9p: "ws:" is not a hub\'s address: it is not a URL'],
     [["sub", "--after", "17", directory.path], 'ollie sub: "17" is not the id of an event in a directory'],
     [
       ["sub", "--cursor", directory.path, directory.path],
