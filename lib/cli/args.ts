@@ -96,8 +96,9 @@ function unknownOption(spelt: string, table: OptionTable): UsageError {
  * @returns the exit status
  */
 export async function printHelp(command: Command): Promise<number> {
-  const { commandHelp, show } = await import("./help.ts");
-  show(commandHelp(command, Deno.stdout));
+  const { commandHelp } = await import("./help.ts");
+  const { printAnswer } = await import("./output.ts");
+  await printAnswer(`${commandHelp(command, Deno.stdout)}\n`);
   return 0;
 }
 
