@@ -3,9 +3,9 @@
  *
  * @module
  */
+import { hostAndPort } from "../host_and_port.ts";
 import { NinepClient } from "../ninep/client.ts";
 import { waitAtMost } from "../waiting.ts";
-import { hostAndPort } from "./reach.ts";
 
 /** How long an answer is waited for, in milliseconds. Only where nobody gives one does it take as long. */
 const WAIT_MS = 2000;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { hostAndPort } from "../host_and_port.ts";
 import { readPage } from "../hub/page.ts";
 import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
@@ -15,7 +16,7 @@ import { parseRetain, RETAIN_OPTION } from "./limits.ts";
 import { keepPermissions } from "./permissions.ts";
 import { parseBytes, parseCount } from "./quantity.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
-import { hostAndPort, reachOfBus } from "./reach.ts";
+import { reachOfBus } from "./reach.ts";
 
 const options = {
   listen: { short: "l", value: "[HOST:]PORT", help: "listen there (default: 127.0.0.1:8080)" },

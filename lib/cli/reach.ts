@@ -4,6 +4,7 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
+import { hostAndPort } from "../host_and_port.ts";
 import { parseHubAddress } from "../hub/client/address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
 import { withoutPermission } from "../os_error.ts";
@@ -43,16 +44,6 @@ export function reachOfBus(address: string): Reach {
       return { ...nothing, hosts: [`${hostname}:${port || (protocol === "wss:" ? 443 : 80)}`] };
     }
   }
-}
-
-/**
- * A host and a port as permissions name them.
- *
- * @param hostname a name or an address, an IPv6 one without brackets
- * @param port its number
- */
-export function hostAndPort(hostname: string, port: number): string {
-  return `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
 /**
