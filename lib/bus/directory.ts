@@ -69,7 +69,7 @@ export class DirectoryBus implements Bus {
   readonly #log = new ArrivalLog();
   #arrivals: Arrivals | undefined;
   #started: Promise<void> = Promise.resolve();
-  #stopped: Promise<void> = Promise.resolve();
+  #stopped: Promise<unknown> = Promise.resolve();
 
   /**
    * Makes nothing yet: that is left to the first event, or the first subscription.
@@ -154,7 +154,7 @@ export class DirectoryBus implements Bus {
       }
       // Read only now: what has been removed before it could be listed was told of before.
       const removals = this.#removals.read();
-      const missed = place && removals.missedSince(place, (name) => subscription.wants(name), (name) => {
+      const missed = place && removals.missedSince(place, (name) => subscription.matches(name), (name) => {
         return arrived.has(name) || all[countUpTo(name, all) - 1] === name;
       });
       const position = place === undefined
@@ -196,7 +196,7 @@ export class DirectoryBus implements Bus {
     this.#subscriptions.delete(subscription);
     for (const filter of filters) this.#matching.delete(filter, subscription);
     if (this.#subscriptions.size > 0) return;
-    if (this.#arrivals !== undefined) this.#stopped = this.#arrivals.stop();
+    if (this.#arrivals !== undefined) this.#stopped = Promise.all([this.#stopped, this.#arrivals.stop()]);
     this.#arrivals = undefined;
     this.#log.clear();
   }

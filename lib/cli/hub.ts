@@ -7,7 +7,16 @@ import { hostAndPort } from "../host_and_port.ts";
 import { readPage } from "../hub/page.ts";
 import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
-import { checkOperands, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
+import {
+  BUS_OPTIONS,
+  busOptions,
+  checkOperands,
+  CommandError,
+  HELP_OPTION,
+  parseArgs,
+  printHelp,
+  UsageError,
+} from "./args.ts";
 import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
@@ -42,6 +51,7 @@ const options = {
   "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to (default: 10000)" },
   ...RETAIN_OPTION,
   verbose: { short: "v", help: "print who comes and goes on standard error" },
+  ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
 
@@ -92,6 +102,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const maxSubscriptions = parseCount(values["max-subscriptions"] ?? "10000", "--max-subscriptions");
   const retained = parseRetain(values.retain, bus);
   const allowedOrigins = values["allow-origin"].map(parseOrigin);
+  const said = await busOptions(values, bus);
   const manager = notifySocket();
   // Where this program has come over the network, so does the worker.
   keepPermissions("read", "write", "net", "import");
@@ -103,6 +114,7 @@ export async function run(args: readonly string[]): Promise<number> {
     reach: { ...reach, hosts: [...reach.hosts, hostAndPort(hostname, port)] },
     settings: {
       bus,
+      busOptions: said,
       hostname,
       port,
       tls: values.cert === undefined || values.key === undefined

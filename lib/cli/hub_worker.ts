@@ -4,6 +4,7 @@
  * @module
  */
 import { startRetention } from "../bus/directory/retention.ts";
+import type { NatsOptions } from "../bus/nats/options.ts";
 import { hostAndPort } from "../host_and_port.ts";
 import { Hub } from "../hub/hub.ts";
 import { Page, type PageFiles } from "../hub/page.ts";
@@ -11,7 +12,6 @@ import { HubServer } from "../hub/server.ts";
 import { Tokens, TokensError } from "../hub/tokens.ts";
 import { Visitors } from "../hub/visitors.ts";
 import { isLoopback } from "../loopback.ts";
-import { openBus } from "../open.ts";
 import { reasonOf } from "../os_error.ts";
 import { stackOf } from "../thrown.ts";
 import { waitAtMost } from "../waiting.ts";
@@ -20,11 +20,14 @@ import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
 import type { Retained } from "./limits.ts";
+import { openServedBus } from "./served_bus.ts";
 
 /** What is to be served, and how. */
 export interface HubSettings {
   /** The bus's address. */
   readonly bus: string;
+  /** What that does not say. */
+  readonly busOptions: NatsOptions;
   /** Where to listen: a name or an address, an IPv6 one without brackets. */
   readonly hostname: string;
   /** The port there. */
@@ -62,7 +65,7 @@ serveConfined<HubSettings>("ollie hub", async (settings, supervisor) => {
   const { hostname, maxBuffer, maxConnections, maxMessage, maxSubscriptions, anonymous } = settings;
   const visitors = new Visitors({ loopback: isLoopback(hostname), allowed: settings.allowedOrigins });
   const tokens = settings.tokens === undefined ? undefined : await readTokens(settings.tokens);
-  await using bus = await openBus(settings.bus);
+  await using bus = await openServedBus(settings.bus, settings.busOptions);
   using _retention = settings.retained && startRetention(settings.retained.path, settings.retained.limits, say);
   const hub = new Hub(bus, {
     maxBuffer,

@@ -8,7 +8,16 @@ import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
 import { writeAllSync } from "../bytes.ts";
 import { reasonOf } from "../os_error.ts";
-import { checkOperands, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
+import {
+  BUS_OPTIONS,
+  busOptions,
+  checkOperands,
+  CommandError,
+  HELP_OPTION,
+  parseArgs,
+  printHelp,
+  UsageError,
+} from "./args.ts";
 import type { Command } from "./command.ts";
 import { inputLines, readInput } from "./input.ts";
 import { openPublisher } from "./open.ts";
@@ -19,6 +28,7 @@ const options = {
   lines: { short: "l", help: "publish each line of standard input, as it comes, without its newline" },
   sync: { help: "return only when the event would survive a power cut (where BUS is a directory)" },
   verbose: { short: "v", help: "print each event's id" },
+  ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
 
@@ -29,8 +39,8 @@ export const command: Command = {
   description: `Read standard input to its end and publish it as one event.
 
 BUS is a directory, which is made if it is missing (default: .), or the address of a 9P server, unix:PATH or tcp:HOST:PORT,
-or of a hub, ws://HOST:PORT. TOPIC says what the event is about: segments joined by dots, such as session.abc123.state
-(default: event).`,
+of a hub, ws://HOST:PORT, or at NATS, nats://HOST:PORT/PREFIX. TOPIC says what the event is about: segments joined by dots,
+such as session.abc123.state (default: event).`,
   options,
   examples: [
     ["echo red | ollie pub /tmp/a color", "publish an event"],
@@ -61,7 +71,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const { scheme } = parseAddress(address);
   if (values.sync && scheme !== "dir") throw new UsageError("--sync is about a disk: it goes with a directory");
   // What carries the bus is loaded while that is still allowed.
-  const publisher = await openPublisher(address);
+  const publisher = await openPublisher(address, await busOptions(values, address));
   keepPermissions(...permissionsOf(scheme));
 
   const publish = async (payload: Uint8Array | string) => {

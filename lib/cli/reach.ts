@@ -4,6 +4,7 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
+import { parseNatsAddress } from "../bus/nats/address.ts";
 import { hostAndPort } from "../host_and_port.ts";
 import { parseHubAddress } from "../hub/client/address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
@@ -39,6 +40,8 @@ export function reachOfBus(address: string): Reach {
       if (server.transport === "unix") return { ...nothing, sockets: [server.path] };
       return { ...nothing, hosts: [hostAndPort(server.hostname, server.port)] };
     }
+    case "nats":
+      return { ...nothing, hosts: parseNatsAddress(address).servers };
     case "ws": {
       const { protocol, hostname, port } = new URL(parseHubAddress(address).url);
       return { ...nothing, hosts: [`${hostname}:${port || (protocol === "wss:" ? 443 : 80)}`] };

@@ -8,7 +8,7 @@ import { hostAndPort } from "../host_and_port.ts";
 import { isLoopback } from "../loopback.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { SocketPlace } from "../ninep/socket_place.ts";
-import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
+import { BUS_OPTIONS, busOptions, checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
@@ -37,6 +37,7 @@ const options = {
   "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
   ...RETAIN_OPTION,
   debug: { help: "print each message on standard error" },
+  ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
 
@@ -80,6 +81,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const mode = parseMode(values.mode ?? "600");
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
+  const said = await busOptions(values, bus);
   const retained = parseRetain(values.retain, bus);
   const manager = notifySocket();
   // Where this program has come over the network, so does the worker.
@@ -101,7 +103,7 @@ export async function run(args: readonly string[]): Promise<number> {
     who: "ollie serve9p",
     module: new URL("./serve9p_worker.ts", import.meta.url),
     reach: reachOf(bus, listen, places),
-    settings: { bus, listen, maxConnections, maxFids, retained, debug: values.debug },
+    settings: { bus, busOptions: said, listen, maxConnections, maxFids, retained, debug: values.debug },
     listening: async (listened) => {
       for (const place of places) place.put();
       const reached = addresses.map((address, i) =>

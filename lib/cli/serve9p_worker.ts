@@ -5,20 +5,23 @@
  */
 import { startRetention } from "../bus/directory/retention.ts";
 import { BusError } from "../bus.ts";
+import type { NatsOptions } from "../bus/nats/options.ts";
 import { formatNinepAddress, type NinepAddress } from "../ninep/address.ts";
 import { listen, type Listening } from "../ninep/listen.ts";
 import type { NinepServerOptions } from "../ninep/server.ts";
 import { serveListening } from "../ninep/serve.ts";
-import { openBus } from "../open.ts";
 import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
 import type { Retained } from "./limits.ts";
+import { openServedBus } from "./served_bus.ts";
 
 /** What is to be served, and how. */
 export interface NinepSettings {
   /** The bus's address. */
   readonly bus: string;
+  /** What that does not say. */
+  readonly busOptions: NatsOptions;
   /** Where to listen. */
   readonly listen: readonly NinepAddress[];
   /** How many connections there may be. */
@@ -35,8 +38,8 @@ const say = (message: string) => complain("ollie serve9p", message);
 
 serveConfined<NinepSettings>(
   "ollie serve9p",
-  async ({ bus, listen: addresses, retained, debug, ...limits }, supervisor) => {
-    await using carrier = await openBus(bus);
+  async ({ bus, busOptions, listen: addresses, retained, debug, ...limits }, supervisor) => {
+    await using carrier = await openServedBus(bus, busOptions);
     using _retention = retained && startRetention(retained.path, retained.limits, say);
     const trace = debug ? await traceOnStandardError() : undefined;
     const places: Listening[] = [];

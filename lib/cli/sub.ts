@@ -8,7 +8,7 @@ import { BusError, GapError, type SubscribeOptions, type Subscription, Unreadabl
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
+import { BUS_OPTIONS, busOptions, checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
@@ -53,6 +53,7 @@ const options = {
   },
   null: { short: "0", help: "end each event with a NUL character" },
   verbose: { short: "v", help: "print each event's id on standard error" },
+  ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
 
@@ -63,9 +64,9 @@ export const command: Command = {
   description: `Print the first event, or with --monitor every event, past and to come.
 
 BUS is a directory, which is made if it is missing (default: .), or the address of a 9P server, unix:PATH or tcp:HOST:PORT,
-or of a hub, ws://HOST:PORT. There, only what is published from now on is printed unless you ask for more. A FILTER is a
-topic in which a segment may be * (any one segment) or name:* (any id), and the last may be > (one segment or more). A
-DURATION is such as 500ms, 5s, 2m or 1h.
+of a hub, ws://HOST:PORT, or at NATS, nats://HOST:PORT/PREFIX. There, only what is published from now on is printed unless
+you ask for more. A FILTER is a topic in which a segment may be * (any one segment) or name:* (any id), and the last may be
+> (one segment or more). A DURATION is such as 500ms, 5s, 2m or 1h.
 
 What was removed before it could be printed is told of on standard error, once, and so is an event that cannot be read. The rest
 is printed all the same, and then the exit status is 1.`,
@@ -109,7 +110,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const window = parseDuration(values.window ?? "5s", "--window");
   const { scheme } = parseAddress(address);
   // What carries the bus is loaded while that is still allowed.
-  const bus = await openBus(address);
+  const bus = await openBus(address, await busOptions(values, address));
   keepPermissions(...permissionsOf(scheme), ...values.cursor === undefined ? [] : ["read", "write"] as const);
 
   const cursor = values.cursor === undefined ? undefined : await openCursor(values.cursor, window);
