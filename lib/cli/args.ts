@@ -6,8 +6,6 @@
  *
  * @module
  */
-import { parseAddress } from "../address.ts";
-import type { NatsOptions } from "../bus/nats/options.ts";
 import type { Command, Option, OptionTable, OptionValues, Words } from "./command.ts";
 
 /** The command line is wrong. The message says how, and what would be right. */
@@ -24,30 +22,6 @@ export class CommandError extends Error {
 
 /** Every subcommand has it. */
 export const HELP_OPTION = { help: { short: "h", help: "show this help" } } as const satisfies OptionTable;
-
-/** Every subcommand that takes a BUS has them. */
-export const BUS_OPTIONS = {
-  stream: { value: "NAME", help: "the JetStream stream that keeps the events, where BUS is at NATS" },
-  "create-stream": { help: "make that stream if there is none" },
-  "nats-creds": { value: "FILE", help: "the credentials to show to NATS (default: $NATS_CREDS)" },
-} as const satisfies OptionTable;
-
-/**
- * What was said about the BUS besides its address.
- *
- * @param values what was given for the options
- * @param address where it is: only of what is at NATS there is more to say
- * @throws {UsageError} if they do not go together, or not with the BUS
- */
-export async function busOptions(values: OptionValues<typeof BUS_OPTIONS>, address: string): Promise<NatsOptions> {
-  if (parseAddress(address).scheme === "nats") {
-    const nats: typeof import("./nats.ts") = await import(new URL("./nats.ts", import.meta.url).href);
-    return await nats.natsOptions(values);
-  }
-  const given = (Object.keys(BUS_OPTIONS) as (keyof typeof BUS_OPTIONS)[]).find((name) => values[name]);
-  if (given !== undefined) throw new UsageError(`--${given} is about NATS: it goes with nats://HOST:PORT/PREFIX`);
-  return {};
-}
 
 /**
  * Parses the arguments that follow a subcommand.
