@@ -12,6 +12,23 @@ Deno.test("ollie from its source may do what the executable may", () => {
   assert.equal(project.tasks.ollie.command, ["deno run", ...PERMISSIONS, ENTRY].join(" "));
 });
 
+/** The sources of the executable, from the root of the project. */
+function* sourcesIn(path: string): Iterable<string> {
+  for (const { name, isDirectory } of Deno.readDirSync(new URL(path, ROOT))) {
+    if (isDirectory) yield* sourcesIn(`${path}${name}/`);
+    else if (name.endsWith(".ts")) yield `${path}${name}`;
+  }
+}
+
+Deno.test("every module that is found only when it is asked for is in the executable", () => {
+  const found = [ENTRY, ...sourcesIn("lib/")].flatMap((path) => {
+    const url = new URL(path, ROOT);
+    const late = Deno.readTextFileSync(url).matchAll(/(?:beside\(|new URL\()"([^"]+\.ts)"/g);
+    return Array.from(late, ([, module]) => new URL(module, url).href.slice(ROOT.href.length));
+  });
+  assert.deepEqual([...new Set(found)].sort(), LATE_MODULES.toSorted());
+});
+
 Deno.test("the lock of the executable has every package that it uses", async () => {
   // Deno 2.9 does not hold modules that are named by --include to a frozen lock when it compiles; here it does.
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
