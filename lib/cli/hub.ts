@@ -3,29 +3,21 @@
  *
  * @module
  */
+import { hostAndPort } from "../host_and_port.ts";
 import { readPage } from "../hub/page.ts";
 import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
-import {
-  BUS_OPTIONS,
-  busOptions,
-  checkOperands,
-  CommandError,
-  HELP_OPTION,
-  parseArgs,
-  parseBytes,
-  parseCount,
-  printHelp,
-  UsageError,
-} from "./args.ts";
+import { checkOperands, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import type { HubSettings } from "./hub_worker.ts";
 import { parseRetain, RETAIN_OPTION } from "./limits.ts";
+import { BUS_OPTIONS, busOptions } from "./open.ts";
 import { keepPermissions } from "./permissions.ts";
+import { parseBytes, parseCount } from "./quantity.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
-import { hostAndPort, reachOfBus } from "./reach.ts";
+import { reachOfBus } from "./reach.ts";
 
 const options = {
   listen: { short: "l", value: "[HOST:]PORT", help: "listen there (default: 127.0.0.1:8080)" },

@@ -5,6 +5,7 @@
  */
 import { startRetention } from "../bus/directory/retention.ts";
 import type { NatsOptions } from "../bus/nats/options.ts";
+import { hostAndPort } from "../host_and_port.ts";
 import { Hub } from "../hub/hub.ts";
 import { Page, type PageFiles } from "../hub/page.ts";
 import { HubServer } from "../hub/server.ts";
@@ -19,7 +20,6 @@ import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
 import type { Retained } from "./limits.ts";
-import { hostAndPort } from "./reach.ts";
 import { openServedBus } from "./served_bus.ts";
 
 /** What is to be served, and how. */

@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { PruneLimits } from "../bus/directory/outdated.ts";
 import { parseAddress } from "../address.ts";
-import { parseAge, parseBytes, parseCount, UsageError } from "./args.ts";
+import type { PruneLimits } from "../bus/directory/outdated.ts";
+import { UsageError } from "./args.ts";
 import type { OptionTable } from "./command.ts";
+import { parseAge, parseBytes, parseCount } from "./quantity.ts";
 
 /** What was typed. */
 export interface LimitTexts {

@@ -8,19 +8,10 @@ import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
 import { writeAllSync } from "../bytes.ts";
 import { reasonOf } from "../os_error.ts";
-import {
-  BUS_OPTIONS,
-  busOptions,
-  checkOperands,
-  CommandError,
-  HELP_OPTION,
-  parseArgs,
-  printHelp,
-  UsageError,
-} from "./args.ts";
+import { checkOperands, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import { inputLines, readInput } from "./input.ts";
-import { openPublisher } from "./open.ts";
+import { BUS_OPTIONS, busOptions, openPublisher } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {

@@ -8,24 +8,14 @@ import { BusError, GapError, type SubscribeOptions, type Subscription, Unreadabl
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import {
-  BUS_OPTIONS,
-  busOptions,
-  checkOperands,
-  HELP_OPTION,
-  parseArgs,
-  parseCount,
-  parseDuration,
-  parseTimeout,
-  printHelp,
-  UsageError,
-} from "./args.ts";
+import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
-import { openBus } from "./open.ts";
+import { BUS_OPTIONS, busOptions, openBus } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
+import { parseCount, parseDuration, parseTimeout } from "./quantity.ts";
 
 const FORMATS = {
   raw: "the payload as it is (the default)",

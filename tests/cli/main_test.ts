@@ -111,6 +111,10 @@ Deno.test("what cannot be done is answered by one line, and by exit 1", async ()
       `ollie pub: "http://127.0.0.1:1" is not a bus: a hub's address is written ws://127.0.0.1:1\n`,
     ],
     [["sub", "https://x"], `ollie sub: "https://x" is not a bus: a hub's address is written wss://x\n`],
+    [["pub", "ws:"], 'ollie pub: "ws:" is not a hub\'s address: it is not a URL'],
+    [["sub", "ws:"], 'ollie sub: "ws:" is not a hub\'s address: it is not a URL'],
+    [["hub", "-l", "0", "ws:"], 'ollie hub: "ws:" is not a hub\'s address: it is not a URL'],
+    [["serve9p", "-l", "tcp:0", "ws:"], 'ollie serve9p: "ws:" is not a hub\'s address: it is not a URL'],
     [["sub", "--after", "17", directory.path], 'ollie sub: "17" is not the id of an event in a directory'],
     [
       ["sub", "--cursor", directory.path, directory.path],

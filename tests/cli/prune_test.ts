@@ -5,7 +5,7 @@ import { DirectoryBus, GapError } from "../../mod.ts";
 import { make, nameAt, namesIn } from "../bus/directory/bus_files.ts";
 import { until, within } from "../deadline.ts";
 import { exists, temporaryDirectory } from "../temporary.ts";
-import { AS_OTHERS, has, OLLIE, ollie, OLLIE_IN_SHELL, startListening } from "./ollie.ts";
+import { AS_OTHERS, has, OLLIE, ollie, OLLIE_IN_SHELL, Running, startListening } from "./ollie.ts";
 
 const names = Array.from({ length: 10 }, (_, i) => nameAt(i));
 
@@ -111,7 +111,11 @@ Deno.test("ollie sub with a cursor says once what it has missed, goes on, and en
   const last = `ollie sub: bus: events after "${names[9]}" and up to "${
     nameAt(20)
   }" were removed before they were read\n`;
-  assert.deepEqual(await sub("-W", "300ms"), [124, "", last]);
+  {
+    await using waiting = new Running([...OLLIE, "sub", "--cursor", `${path}/cursor`, `${path}/bus`]);
+    assert.equal(`${await waiting.stderr.next()}\n`.replaceAll(`${path}/`, ""), last);
+    await until("the note of it", () => Deno.readTextFileSync(`${path}/cursor`).includes(`"gone":"${nameAt(20)}"`));
+  }
   assert.deepEqual(await sub("-W", "300ms"), [124, "", ""]);
 });
 
@@ -119,12 +123,12 @@ Deno.test("a cursor of a topic that is rare is told of nothing, whatever else ha
   using directory = temporaryDirectory();
   const bus = `${directory.path}/bus`;
   make(bus, [nameAt(0, "rare"), ...Array.from({ length: 200 }, (_, i) => nameAt(10_000 + i, "often"))], "x");
-  const sub = () => ollie(["sub", "-e", "rare", "--cursor", `${directory.path}/cursor`, "-W", "300ms", "-m", bus]);
+  const sub = () => ollie(["sub", "-e", "rare", "--cursor", `${directory.path}/cursor`, bus]);
   assert.deepEqual((await sub()).stdout, "x");
   await ollie(["prune", "--keep", "1", bus]);
   make(bus, [nameAt(20_000, "rare")], "y");
-  const { stdout, stderr } = await sub();
-  assert.deepEqual([stdout, stderr], ["y", ""]);
+  const { code, stdout, stderr } = await sub();
+  assert.deepEqual([code, stdout, stderr], [0, "y", ""]);
 });
 
 for (const [subcommand, args] of [["hub", ["-l", "0"]], ["serve9p", ["-l", "tcp:0"]]] as const) {

@@ -25,7 +25,7 @@ const SHARE = 50;
  */
 export function startRetention(bus: string, limits: PruneLimits, log: (message: string) => void): Disposable {
   const stop = new AbortController();
-  let timer: Timer;
+  let timer: Timer | undefined;
   const run = async () => {
     const began = performance.now();
     try {
