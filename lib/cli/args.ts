@@ -135,10 +135,12 @@ export function listed(words: readonly string[], last: "and" | "or"): string {
  *
  * @param operands what was given
  * @param most how many it takes
+ * @param hint what those who give more may have meant
  * @throws {UsageError} naming the first that is too many
  */
-export function checkOperands(operands: readonly string[], most: number): void {
-  if (operands.length > most) throw new UsageError(`unexpected argument ${quoted(operands[most])}`);
+export function checkOperands(operands: readonly string[], most: number, hint?: string): void {
+  if (operands.length <= most) return;
+  throw new UsageError(`unexpected argument ${quoted(operands[most])}${hint === undefined ? "" : `: ${hint}`}`);
 }
 
 /** Text in quotes, on one line whatever is in it. */
@@ -154,8 +156,9 @@ function quoted(text: string): string {
  * @returns the nearest name, if one is near
  */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
+  const small = typed.toLowerCase();
   const [best] = names
-    .map((name) => ({ name, distance: typed !== "" && name.startsWith(typed) ? 0 : editDistance(typed, name) }))
+    .map((name) => ({ name, distance: small !== "" && name.startsWith(small) ? 0 : editDistance(small, name) }))
     .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.replace(/^-+/, "").length / 3)))
     .sort((a, b) => a.distance - b.distance);
   return best?.name;

@@ -78,6 +78,9 @@ export async function run(args: readonly string[]): Promise<number> {
   if (values.help) return await printHelp(command);
   checkOperands(operands, 1);
   const [bus = "mem:"] = operands;
+  if (/^\d+$/.test(bus)) {
+    throw new UsageError(`to listen on port ${bus}, say --listen ${bus} (a directory that is called so is ./${bus})`);
+  }
   const { hostname, port } = parseListen(values.listen ?? "127.0.0.1:8080");
   if ((values.cert === undefined) !== (values.key === undefined)) {
     throw new UsageError("--cert and --key go together: TLS takes a certificate and its private key");

@@ -46,6 +46,7 @@ const MAX_DURATION_DAYS = 36_500;
 /** The longest that a timer of the platform can wait. */
 const MAX_TIMER_DAYS = 24;
 
+const DURATION = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|d)?$/;
 const DAY_MS = 86_400_000;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
@@ -62,6 +63,23 @@ export function parseDuration(text: string, option: string): number {
 }
 
 /**
+ * Reads how old something may be. Here the unit is not left out: who means days by `30` should not lose all but 30 seconds.
+ *
+ * @param text such as `12h` or `7d`; a hundred years at most
+ * @param option who asks, for the error
+ * @returns milliseconds
+ * @throws {UsageError} if it is none
+ */
+export function parseAge(text: string, option: string): number {
+  if (!DURATION.test(text) || /\d$/.test(text)) {
+    throw new UsageError(
+      `${option} takes a duration with its unit, such as 12h, 7d or 365d, not ${JSON.stringify(text)}`,
+    );
+  }
+  return parseDuration(text, option);
+}
+
+/**
  * Reads how long to wait.
  *
  * @param text as for {@linkcode parseDuration}; 24 days at most
@@ -74,7 +92,7 @@ export function parseTimeout(text: string, option: string): number {
 }
 
 function parseDurationUpTo(days: number, text: string, option: string): number {
-  const match = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|d)?$/.exec(text);
+  const match = DURATION.exec(text);
   if (match === null) {
     throw new UsageError(`${option} takes a duration such as 500ms, 5s, 2m or 1h, not ${JSON.stringify(text)}`);
   }

@@ -94,12 +94,21 @@ const GRACE_MS = 200;
 export async function run(args: readonly string[]): Promise<number> {
   const { values, operands } = parseArgs(options, args);
   if (values.help) return await printHelp(command);
-  checkOperands(operands, 1);
+  checkOperands(operands, 1, "which topics to print is said with --event");
   const [address = "."] = operands;
   if (address === "mem:") {
     throw new UsageError("a mem: bus ends with its process, so nobody could publish to this one: name a directory");
   }
   const filters = filterList(values.event.length > 0 ? values.event : ">");
+  const literal = values.event.find((filter) => /[^.:]\*|\*[^.]/.test(filter));
+  if (literal !== undefined) {
+    complain(
+      "ollie sub",
+      `in the filter ${
+        JSON.stringify(literal)
+      }, * stands only for itself: it is a pattern as a whole segment, or after a colon`,
+    );
+  }
   if (values.window !== undefined && values.cursor === undefined) throw new UsageError("--window goes with --cursor");
   const beginnings = [values.historic && "--historic", values.new && "--new", values.after !== undefined && "--after"];
   const [first, second] = beginnings.filter(Boolean);

@@ -73,6 +73,7 @@ Deno.test("words are listed as a sentence does", () => {
 Deno.test("what is near is found, what is not is not", () => {
   assert.equal(nearest("pubb", ["pub", "sub"]), "pub");
   assert.equal(nearest("upb", ["pub", "sub"]), "pub");
+  assert.equal(nearest("SUB", ["pub", "sub"]), "sub");
   assert.equal(nearest("", ["pub", "sub"]), undefined);
   assert.equal(nearest("hub", ["prune", "completions"]), undefined);
 });

@@ -90,6 +90,7 @@ Deno.test("a wrong command line is explained", async () => {
   for (
     const [args, message] of [
       [["a", "b"], 'unexpected argument "b"'],
+      [["8080"], "to listen on port 8080, say --listen 8080 (a directory that is called so is ./8080)"],
       [
         ["--listen", "localhost"],
         "--listen takes HOST:PORT or PORT, such as 8080, 0.0.0.0:8080 (every address) or [::1]:8080, and a port is at most " +

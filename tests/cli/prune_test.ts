@@ -41,6 +41,7 @@ Deno.test("what cannot be is refused, and nothing is made", async () => {
     [2, ["prune", "--keep", "1"], "ollie prune: say which directory to remove events from"],
     [2, ["prune", "--keep", "0", path], '--keep takes a whole number from 1, not "0"'],
     [2, ["prune", "--older-than", "soon", path], "--older-than takes a duration"],
+    [2, ["prune", "--older-than", "30", path], "--older-than takes a duration with its unit, such as 12h, 7d or 365d"],
     [2, ["prune", "--max-bytes", "much", path], "--max-bytes takes a number of bytes"],
     [2, ["prune", "--keep", "1", "mem:"], "ollie prune: mem: is no directory"],
     [2, ["prune", "--keep", "1", "unix:/run/ollie"], "ollie prune: unix:/run/ollie is no directory"],

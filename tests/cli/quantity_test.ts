@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseBytes, parseCount, parseDuration, parseTimeout } from "../../lib/cli/quantity.ts";
+import { parseAge, parseBytes, parseCount, parseDuration, parseTimeout } from "../../lib/cli/quantity.ts";
 
 Deno.test("counts", () => {
   assert.equal(parseCount("10", "-c"), 10);
@@ -42,6 +42,17 @@ Deno.test("lengths of time", () => {
     assert.throws(
       () => parseDuration(text, "--timeout"),
       /--timeout takes a duration such as 500ms, 5s, 2m or 1h, not "/,
+    );
+  }
+});
+
+Deno.test("ages have a unit", () => {
+  assert.equal(parseAge("7d", "--older-than"), 604_800_000);
+  for (const text of ["30", "0", ".5", "1w", ""]) {
+    assert.throws(
+      () => parseAge(text, "--older-than"),
+      /--older-than takes a duration with its unit, such as 12h, /,
+      text,
     );
   }
 });

@@ -32,7 +32,7 @@ export async function reasonOfRefusal(address: HubAddress, ending: Ending): Prom
   const missing = missingPermission(ending.reason);
   if (missing !== undefined) return missing;
   const status = ending.status ?? await statusOf(address);
-  if (status === undefined) return `nothing answers there, as far as can be told (${ending.reason})`;
+  if (status === undefined) return `no hub answers there, as far as can be told (${ending.reason})`;
   if (status === 401) {
     return address.token === undefined
       ? "the hub lets nobody in without a token, and none was given (401)"
