@@ -42,7 +42,7 @@ const options = {
   "max-message": { value: "BYTES", help: "how long an event that is published may be (default: 1M)" },
   "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to (default: 10000)" },
   ...RETAIN_OPTION,
-  verbose: { short: "v", help: "print who comes and goes on standard error" },
+  verbose: { short: "v", help: "print who comes, goes and is refused on standard error" },
   ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;

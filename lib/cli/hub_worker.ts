@@ -84,7 +84,8 @@ serveConfined<HubSettings>("ollie hub", async (settings, supervisor) => {
   await using closing = new AsyncDisposableStack();
   closing.defer(() => hub.close());
   const page = new Page(settings.page);
-  const server = new HubServer({ bus, hub, visitors, tokens, anonymous, maxConnections, maxMessage, page });
+  const onRefused = settings.verbose ? (reason: string) => say(`refused a request: ${reason}`) : undefined;
+  const server = new HubServer({ bus, hub, visitors, tokens, anonymous, maxConnections, maxMessage, page, onRefused });
   // Who comes before the hub has subscribed would be told that it has.
   const first = await Promise.race([hub.ready, supervisor.stopped.then(() => "stopped" as const)]);
   if (first === "stopped") return;

@@ -564,3 +564,18 @@ Deno.test("ollie pub and ollie sub speak to a hub, and a hub serves another one"
   assert.match(stderr, /^ollie pub: cannot connect to ws:\/\/127\.0\.0\.1:1\/: no hub answers there[^\n]*\n$/);
   assert.match((await ollie(["sub", "ws://a b"])).stderr, /^ollie sub: "ws:\/\/a b" is not a hub's address/);
 });
+
+Deno.test("who says wss: to a hub without TLS is told, and shows nobody the token", async () => {
+  const shown: (string | null)[] = [];
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ headers }) => {
+    shown.push(headers.get("authorization"));
+    return new Response("");
+  });
+  const { code, stderr } = await ollie(["pub", "-d", "x", `wss://:secret@127.0.0.1:${server.addr.port}`]);
+  const where = `127.0.0.1:${server.addr.port}`;
+  assert.deepEqual([code, stderr], [
+    1,
+    `ollie pub: cannot connect to wss://${where}/: what answers there does so without TLS: its address is ws://${where}\n`,
+  ]);
+  assert.deepEqual(shown, [null]);
+});

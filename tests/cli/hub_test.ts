@@ -206,7 +206,7 @@ Deno.test("a bus that another server has: when it ends the clients are told, and
   assert.equal((await after.hear()).payload, 1);
 });
 
-Deno.test("--verbose says who comes and goes, and a name cannot write what it likes", async () => {
+Deno.test("--verbose says who comes and goes, and who may not; and a name cannot write what it likes", async () => {
   using directory = temporaryDirectory();
   Deno.writeTextFileSync(`${directory.path}/tokens`, "t al\x1b[31mice");
   await using hub = await HubProcess.start("-v", "--tokens", `${directory.path}/tokens`);
@@ -215,6 +215,10 @@ Deno.test("--verbose says who comes and goes, and a name cannot write what it li
     assert.equal(await hub.running.stderr.next(), 'ollie hub: connection 1 ("al\\u001b[31mice") has come');
   }
   assert.equal(await hub.running.stderr.next(), 'ollie hub: connection 1 ("al\\u001b[31mice") has gone');
+  // A browser keeps from its user why a page was refused.
+  const response = await fetch(`${hub.url}/healthz`, { headers: { origin: "http://localhost:3000" } });
+  assert.equal(response.status, 403);
+  assert.equal(await hub.running.stderr.next(), `ollie hub: refused a request: ${(await response.text()).trim()}`);
 });
 
 Deno.test("it may do no more than it must, once it listens", async () => {
