@@ -42,10 +42,8 @@ export function reachOfBus(address: string): Reach {
     }
     case "nats":
       return { ...nothing, hosts: parseNatsAddress(address).servers };
-    case "ws": {
-      const { protocol, hostname, port } = new URL(parseHubAddress(address).url);
-      return { ...nothing, hosts: [`${hostname}:${port || (protocol === "wss:" ? 443 : 80)}`] };
-    }
+    case "ws":
+      return { ...nothing, hosts: [hostOf(new URL(parseHubAddress(address).url))] };
   }
 }
 
@@ -98,6 +96,11 @@ function startWorker(module: URL, { directories, sockets, hosts }: Reach): Worke
 }
 
 /** Where a program's modules come from, if that is over the network: it may load them, and nothing else. */
-function originOf({ protocol, hostname, port }: URL): string[] {
-  return protocol === "file:" ? [] : [`${hostname}:${port || (protocol === "http:" ? 80 : 443)}`];
+function originOf(module: URL): string[] {
+  return module.protocol === "file:" ? [] : [hostOf(module)];
+}
+
+/** A URL's host and port, also where the port is the usual one, which a URL leaves out. */
+function hostOf({ protocol, hostname, port }: URL): string {
+  return `${hostname}:${port || (protocol === "ws:" || protocol === "http:" ? 80 : 443)}`;
 }

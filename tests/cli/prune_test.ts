@@ -146,6 +146,26 @@ for (const [subcommand, args] of [["hub", ["-l", "0"]], ["serve9p", ["-l", "tcp:
   });
 }
 
+Deno.test("where two servers remove from the same directory, neither complains of the other", async () => {
+  using directory = temporaryDirectory();
+  const { path } = directory;
+  // So many that the one who comes second finds the other at it.
+  make(path, Array.from({ length: 10_000 }, (_, i) => nameAt(i)), "x");
+  const retain = ["--retain", "keep=1", path];
+  const servers = await Promise.all([
+    startListening("hub", ["-l", "0", ...retain]),
+    startListening("serve9p", ["-l", "tcp:0", ...retain]),
+  ]);
+  await using stack = new AsyncDisposableStack();
+  for (const { running } of servers) stack.use(running);
+  await until("the end of what is old", () => namesIn(path).length === 1);
+  for (const { running } of servers) {
+    running.signal("SIGTERM");
+    assert.equal((await within(running.status, "the end")).code, 0);
+    assert.deepEqual(await running.stderr.rest(), []);
+  }
+});
+
 Deno.test("an interrupted prune says what it has removed, and has told of it", async () => {
   using directory = temporaryDirectory();
   const { path } = directory;
