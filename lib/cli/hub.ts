@@ -23,6 +23,7 @@ import type { HubSettings } from "./hub_worker.ts";
 import { keepPermissions } from "./permissions.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
 import { hostAndPort, reachOfBus } from "./reach.ts";
+import { firstSignal } from "./signals.ts";
 
 const options = {
   listen: { short: "l", value: "[HOST:]PORT", help: "listen there (default: 127.0.0.1:8080)" },
@@ -124,6 +125,7 @@ export async function run(args: readonly string[]): Promise<number> {
       verbose: values.verbose,
       page: await readPage(),
     },
+    signal: firstSignal(),
     listening: async ([url]) => {
       await notifyReady("ollie hub", [url], manager);
       keepPermissions();
