@@ -107,8 +107,10 @@ function makeDirectory(): string {
     const directory = "/tmp/ollie-demo";
     Deno.mkdirSync(directory, { mode: 0o700 });
     return directory;
-  } catch {
-    return Deno.makeTempDirSync({ prefix: "ollie-demo-" });
+  } catch (error) {
+    // Its name is to be short: that of a socket, which goes there, may have 100 bytes.
+    const dir = error instanceof Deno.errors.AlreadyExists ? "/tmp" : undefined;
+    return Deno.makeTempDirSync({ dir, prefix: "ollie-demo-" });
   }
 }
 
@@ -120,7 +122,7 @@ async function listening(said: ReadableStream<string>, who: string): Promise<str
     const { value, done } = await reader.read();
     if (done) throw new Error(text.trim() || `${who} has ended before it listened`);
     text += value;
-    const [, address] = /: listening on (\S+)\n/.exec(text) ?? [];
+    const [, address] = /: listening on (.+)\n/.exec(text) ?? [];
     if (address === undefined) continue;
     passOn(reader);
     return address;
