@@ -36,6 +36,7 @@ export * from "./lib/bus.ts";
 export { DirectoryBus, type DirectoryBusOptions } from "./lib/bus/directory.ts";
 export { NinepBus } from "./lib/bus/ninep.ts";
 export { HubBus, type HubBusOptions } from "./lib/bus/hub.ts";
+export type { NatsOptions } from "./lib/bus/nats/options.ts";
 export { MemoryBus, type MemoryBusOptions } from "./lib/bus/memory.ts";
 export { serve9p, type Serve9pOptions, type Serving9p } from "./lib/ninep/serve.ts";
 export { type AddConnectionOptions, Hub, type HubOptions, type HubStats } from "./lib/hub/hub.ts";

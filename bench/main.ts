@@ -7,6 +7,7 @@ import { fanout } from "./fanout.ts";
 import { filters } from "./filter.ts";
 import { hub } from "./hub.ts";
 import type { Row } from "./measure.ts";
+import { nats } from "./nats.ts";
 import { ninep } from "./ninep.ts";
 import { startup } from "./startup.ts";
 
@@ -20,6 +21,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Row[]>>> = {
   ninep,
   hub,
   fanout,
+  nats,
 };
 
 const asked = Deno.args.length > 0 ? Deno.args : Object.keys(BENCHMARKS);

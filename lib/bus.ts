@@ -52,10 +52,12 @@ export interface Published {
 export interface SubscribeOptions {
   /**
    * `"now"`, the default: what is published from when {@linkcode Subscription.ready} resolves, or a moment sooner. `"start"`:
-   * all that the carrier keeps, then what follows. `{ after }`: all that comes after the event with that id. `{ last }`: the last
-   * so many of those that match, then what follows.
+   * all that the carrier keeps, then what follows. `{ after }`: all that comes after the event with that id. A
+   * {@linkcode Position}: all that was not done with there. `{ last }`: the last so many of those that match, then what follows.
+   *
+   * Whoever comes back to an event or a position is told, by a {@linkcode GapError}, if what came after it has been removed since.
    */
-  readonly from?: "now" | "start" | { readonly after: string } | { readonly last: number };
+  readonly from?: "now" | "start" | { readonly after: string } | Position | { readonly last: number };
   /**
    * Asks for the {@linkcode Position} that `ready` resolves to, where `from` is `"now"`: how far back, in milliseconds, it is to
    * name one by one the events that were there before.
@@ -70,10 +72,12 @@ export type EventMark = Pick<BusEvent, "id" | "time">;
 
 /** A place in the order of events, which is more than one id: an event may arrive late, with a time before that of others. */
 export interface Position {
-  /** All up to this event is done with; `undefined` stands for the start. */
+  /** All up to this event is done with; `undefined` stands for the place before the first event that there ever was. */
   readonly after: EventMark | undefined;
   /** What comes after that and is done with, too. */
   readonly seen: readonly EventMark[];
+  /** What has been removed up to this event is known to be gone, and no {@linkcode GapError} tells of it again. */
+  readonly gone?: EventMark;
 }
 
 /**
@@ -95,7 +99,10 @@ export interface Subscription extends AsyncIterableIterator<BusEvent, undefined>
    */
   readonly caughtUp: boolean | undefined;
 
-  /** The next event; `done` once the subscription has ended. Rejects with a {@linkcode BusError} if it broke. */
+  /**
+   * The next event; `done` once the subscription has ended. Rejects with an {@linkcode UnreadableEventError} or a
+   * {@linkcode GapError} in the place of what it cannot give, and goes on after that; with another {@linkcode BusError} if it broke.
+   */
   next(): Promise<IteratorResult<BusEvent, undefined>>;
 
   /** Ends the subscription. */
@@ -115,6 +122,32 @@ export class BusError extends Error {
 export class UnreadableEventError extends BusError {
   /** `"UnreadableEventError"`. */
   override name = "UnreadableEventError";
+}
+
+/**
+ * Events that a subscriber was to have are gone: they were removed before it had read them. That is told in their place, after what
+ * comes before them. The subscription has passed them by: another `next()` gives the one after them.
+ */
+export class GapError extends BusError {
+  /** `"GapError"`. */
+  override name = "GapError";
+  /** The id of the event after which they were to come, if the subscriber had any. */
+  readonly after: string | undefined;
+  /** The last of them that is known. */
+  readonly until: EventMark;
+
+  /**
+   * Tells of a gap.
+   *
+   * @param where what the message begins with: the bus that it is in
+   * @param gap the event after which they were to come, and the last of them
+   */
+  constructor(where: string, { after, until }: { readonly after: string | undefined; readonly until: EventMark }) {
+    const since = after === undefined ? "" : ` after ${JSON.stringify(after)} and`;
+    super(`${where}: events${since} up to ${JSON.stringify(until.id)} were removed before they were read`);
+    this.after = after;
+    this.until = until;
+  }
 }
 
 /** A subscriber was slower than a carrier that keeps nothing could wait for: events after the last one it got are lost to it. */

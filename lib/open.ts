@@ -7,8 +7,9 @@
  *
  * @module
  */
-import { parseAddress } from "./address.ts";
+import { parseAddress, withoutLogin } from "./address.ts";
 import { type Bus, BusError } from "./bus.ts";
+import type { NatsOptions } from "./bus/nats/options.ts";
 
 /**
  * Opens the bus at an address.
@@ -19,8 +20,10 @@ import { type Bus, BusError } from "./bus.ts";
  * | `mem:` | a new bus within this process | anywhere |
  * | `unix:PATH`, `tcp:HOST:PORT` | the files of a 9P server, such as `ollie serve9p` | Deno |
  * | `ws://HOST:PORT`, `wss://HOST` | a hub, such as `ollie hub`; its token may stand before the host, as in `ws://:TOKEN@HOST` | anywhere |
+ * | `nats://HOST:PORT/PREFIX`, `tls://…` | NATS, below a prefix; `USER:PASSWORD@` may stand before the host | Deno |
  *
  * @param address which bus
+ * @param options what the address of a NATS bus does not say
  * @returns the bus, which has connected to nothing and made nothing yet
  * @throws {BusError} if the address is of no known kind, or of one that is not for this runtime
  *
@@ -38,7 +41,7 @@ import { type Bus, BusError } from "./bus.ts";
  * }
  * ```
  */
-export async function openBus(address: string): Promise<Bus> {
+export async function openBus(address: string, options: NatsOptions = {}): Promise<Bus> {
   const { scheme, rest } = parseAddress(address);
   switch (scheme) {
     case "mem": {
@@ -54,6 +57,12 @@ export async function openBus(address: string): Promise<Bus> {
       const { NinepBus } = await import("./bus/ninep.ts");
       return new NinepBus(address);
     }
+    case "nats": {
+      checkRuntime(address);
+      // The one carrier that has code of others, which nobody is to load, or to have at all, who does not use it.
+      const nats: typeof import("./bus/nats.ts") = await import(new URL("./bus/nats.ts", import.meta.url).href);
+      return new nats.NatsBus(address, options);
+    }
     case "dir": {
       checkRuntime(address);
       const { DirectoryBus } = await import("./bus/directory.ts");
@@ -66,6 +75,8 @@ export async function openBus(address: string): Promise<Bus> {
 function checkRuntime(address: string): void {
   if ("Deno" in globalThis) return;
   throw new BusError(
-    `${JSON.stringify(address)} is a bus for programs in Deno: elsewhere there are mem:, ws: and wss: (ollie hub)`,
+    `${
+      JSON.stringify(withoutLogin(address))
+    } is a bus for programs in Deno: elsewhere there are mem:, ws: and wss: (ollie hub)`,
   );
 }

@@ -74,6 +74,18 @@ export function increasing(clock: Clock): Clock {
  */
 export function formatTime(moment: bigint): string {
   const seconds = Number(moment / 1_000_000_000n);
+  if (seconds !== lastSecond) {
+    lastSecond = seconds;
+    lastSecondText = formatSecond(seconds);
+  }
+  return `${lastSecondText}.${digits(Number(moment % 1_000_000_000n), 9)}Z`;
+}
+
+/** Moments come one after another: most are of the second that was written last. */
+let lastSecond = -1;
+let lastSecondText = "";
+
+function formatSecond(seconds: number): string {
   const days = Math.floor(seconds / 86_400);
   const [year, month, day] = civilDate(days);
   const second = seconds - days * 86_400;
@@ -81,7 +93,7 @@ export function formatTime(moment: bigint): string {
   const time = `${digits(Math.floor(second / 3600), 2)}:${digits(Math.floor(second / 60) % 60, 2)}:${
     digits(second % 60, 2)
   }`;
-  return `${date}T${time}.${digits(Number(moment % 1_000_000_000n), 9)}Z`;
+  return `${date}T${time}`;
 }
 
 function digits(number: number, width: number): string {

@@ -7,7 +7,17 @@ import type { ArchivedFile } from "./archive.ts";
 import { ENTRY, ROOT } from "./executable.ts";
 
 /** Files of the project, which are where they are there. */
-const COPIED = ["LICENSE", "README.md"];
+const COPIED = [
+  "LICENSE",
+  "README.md",
+  "docs/files.md",
+  "docs/9p.md",
+  "docs/hub.md",
+  "docs/systemd/README.md",
+  "docs/systemd/ollie-hub@.service",
+  "docs/systemd/ollie-serve9p@.service",
+  "docs/systemd/ollie.conf",
+];
 
 /** What ollie prints about itself, by the file that it is in, and what is typed after `ollie`. */
 const PRINTED: Readonly<Record<string, readonly string[]>> = {

@@ -12,7 +12,13 @@ export const ROOT = new URL("..", import.meta.url);
 export const ENTRY = "cli.ts";
 
 /** What it may do at most; a subcommand gives up what it does not need. */
-export const PERMISSIONS = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P,NOTIFY_SOCKET"];
+export const PERMISSIONS = [
+  "--no-prompt",
+  "--allow-read",
+  "--allow-write",
+  "--allow-net",
+  "--allow-env=OLLIE_9P,NATS_CREDS,NOTIFY_SOCKET",
+];
 
 /** What Deno calls unstable: the kind of socket that a service manager listens on, and a worker that may do less than the rest. */
 export const UNSTABLE = ["--unstable-net", "--unstable-worker-options"];
@@ -24,9 +30,12 @@ export const LATE_MODULES = [
   "lib/cli/ninep.ts",
   "lib/cli/hub.ts",
   "lib/cli/hub_worker.ts",
+  "lib/cli/prune.ts",
   "lib/cli/completions.ts",
   "lib/cli/manual.ts",
+  "lib/cli/nats.ts",
   "lib/open.ts",
+  "lib/bus/nats.ts",
 ];
 
 /** Files that it reads. */
@@ -39,7 +48,7 @@ export const INCLUDES = [...LATE_MODULES, ...FILES].map((path) => `--include=${p
  * A lock with the packages of the executable alone. With `deno.lock`, Deno embeds those of the tests too, and goes through all that is
  * embedded at every start: that takes almost as long again as all the rest.
  */
-export const LOCK = ["--lock=release/deno.lock", "--frozen"];
+export const LOCK = ["--lock=release/deno.lock", "--frozen", "--no-config"];
 
 /**
  * No code cache. Deno would keep it in the directory for temporary files, under a name that everybody knows, and run what is in it:

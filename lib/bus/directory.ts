@@ -4,6 +4,7 @@
  * ```
  * DIR/tmp/      events being written
  * DIR/events/   published events: <time>_<topic>
+ * DIR/pruned    what has been removed by `ollie prune`
  * ```
  *
  * The layout and the names are those of the shell pair `inotify-pub` and `inotify-sub`, and what either side publishes the
@@ -27,9 +28,12 @@ import { type Clock, formatTime } from "../time.ts";
 import { Arrivals } from "./directory/arrivals.ts";
 import { EventFiles } from "./directory/event_files.ts";
 import { ArrivalLog } from "./directory/log.ts";
-import { isAfter, parseName, sortNames, timeOf, topicOf } from "./directory/name.ts";
+import { isAfter, parseName, sortNames, topicOf } from "./directory/name.ts";
+import { countUpTo, markOf, namesAfter } from "./directory/order.ts";
 import { DirectoryPublisher } from "./directory/publish.ts";
+import { RemovalsReader } from "./directory/removals_file.ts";
 import { DirectorySubscription } from "./directory/subscription.ts";
+import { BEFORE_ALL, placeOf } from "./place.ts";
 
 /** How a {@linkcode DirectoryBus} may differ from the usual. */
 export interface DirectoryBusOptions {
@@ -59,12 +63,13 @@ export class DirectoryBus implements Bus {
   readonly #path: string;
   readonly #publisher: DirectoryPublisher;
   readonly #files: EventFiles;
+  readonly #removals: RemovalsReader;
   readonly #subscriptions = new Set<DirectorySubscription>();
   readonly #matching = new FilterTree<DirectorySubscription>();
   readonly #log = new ArrivalLog();
   #arrivals: Arrivals | undefined;
   #started: Promise<void> = Promise.resolve();
-  #stopped: Promise<void> = Promise.resolve();
+  #stopped: Promise<unknown> = Promise.resolve();
 
   /**
    * Makes nothing yet: that is left to the first event, or the first subscription.
@@ -75,6 +80,7 @@ export class DirectoryBus implements Bus {
   constructor(path: string, options: DirectoryBusOptions = {}) {
     this.#path = path;
     this.#files = new EventFiles(path);
+    this.#removals = new RemovalsReader(path);
     this.#publisher = new DirectoryPublisher(path, options.clock);
   }
 
@@ -95,22 +101,18 @@ export class DirectoryBus implements Bus {
    * even one whose time lies before that of one already delivered.
    *
    * @throws {FilterError} if one of the filters is not one
-   * @throws {BusError} if `from.after` is not the id of an event in a directory
+   * @throws {BusError} if `from` names what is not the id of an event in a directory
    */
   subscribe(filter: string | readonly string[], options: SubscribeOptions = {}): Subscription {
     const filters = filterList(filter);
-    const after = afterOf(options.from);
-    if (after !== undefined && parseName(after) === undefined) {
-      throw new BusError(
-        `${JSON.stringify(after)} is not the id of an event in a directory: ` +
-          "such an id looks like 2026-05-08T12:34:56,123456789+00:00_color",
-      );
-    }
+    const place = placeOf(options.from ?? "now");
+    checkPlace(place);
     const subscription = new DirectorySubscription({
+      bus: this.#path,
       read: (name) => this.#files.read(name),
       log: this.#log,
       filters,
-      after,
+      place,
       signal: options.signal,
       release: () => this.#detach(subscription, filters),
     });
@@ -137,16 +139,28 @@ export class DirectoryBus implements Bus {
 
       // What arrived since is in the log, from where the subscription goes on after the past.
       const arrived = new Set(this.#log.from(since));
+      const isPast = (name: string) => !arrived.has(name);
       if (from === "now") {
-        const past = names.filter((name) => !arrived.has(name));
-        return subscription.begin([], window === undefined ? undefined : positionAfter(past, Date.now() - window));
+        const position = window === undefined
+          ? undefined
+          : positionAfter(names.filter(isPast), this.#removals.read().last, Date.now() - window);
+        return subscription.begin({ past: [], position });
       }
-      const after = afterOf(from);
-      const wanted = namesAfter(after, sorted(names)).filter((name) => !arrived.has(name) && subscription.wants(name));
+      const all = sorted(names);
+      const place = placeOf(from);
+      const past = namesAfter(place?.after?.id, all).filter((name) => isPast(name) && subscription.wants(name));
       if (typeof from === "object" && "last" in from) {
-        return subscription.begin(wanted.slice(Math.max(0, wanted.length - from.last)), undefined);
+        return subscription.begin({ past: past.slice(Math.max(0, past.length - from.last)) });
       }
-      subscription.begin(wanted, { after: after === undefined ? undefined : markOf(after), seen: [] });
+      // Read only now: what has been removed before it could be listed was told of before.
+      const removals = this.#removals.read();
+      const missed = place && removals.missedSince(place, (name) => subscription.matches(name), (name) => {
+        return arrived.has(name) || all[countUpTo(name, all) - 1] === name;
+      });
+      const position = place === undefined
+        ? { ...BEFORE_ALL, ...goneUpTo(removals.last) }
+        : { ...place, after: place.after && markOf(place.after.id) };
+      subscription.begin({ past, missed, position });
     } catch (error) {
       subscription.fail(error);
     }
@@ -182,7 +196,7 @@ export class DirectoryBus implements Bus {
     this.#subscriptions.delete(subscription);
     for (const filter of filters) this.#matching.delete(filter, subscription);
     if (this.#subscriptions.size > 0) return;
-    if (this.#arrivals !== undefined) this.#stopped = this.#arrivals.stop();
+    if (this.#arrivals !== undefined) this.#stopped = Promise.all([this.#stopped, this.#arrivals.stop()]);
     this.#arrivals = undefined;
     this.#log.clear();
   }
@@ -197,36 +211,36 @@ function sorted(names: readonly string[]): readonly string[] {
   return sorting;
 }
 
-/** Those that come after an event, of names in their order. */
-function namesAfter(after: string | undefined, names: readonly string[]): readonly string[] {
-  if (after === undefined) return names;
-  let low = 0;
-  for (let high = names.length; low < high;) {
-    const middle = (low + high) >> 1;
-    if (isAfter(names[middle], after)) high = middle;
-    else low = middle + 1;
-  }
-  return names.slice(low);
-}
-
-/** The place after all of these events; those that were published after a moment, in milliseconds, are named one by one. */
-function positionAfter(names: readonly string[], moment: number): Position {
+/**
+ * The place after all of these events and what has been removed; those that were published after a moment, in milliseconds, are
+ * named one by one.
+ */
+function positionAfter(names: readonly string[], gone: string | undefined, moment: number): Position {
   const edge = formatTime(BigInt(Math.max(0, Math.floor(moment))) * 1_000_000n);
   let after: string | undefined;
   const seen: EventMark[] = [];
-  for (const name of names) {
+  for (const name of gone === undefined ? names : [...names, gone]) {
     const mark = markOf(name);
     if (mark.time >= edge) seen.push(mark);
     else if (after === undefined || isAfter(name, after)) after = name;
   }
-  return { after: after === undefined ? undefined : markOf(after), seen };
+  return { after: after === undefined ? undefined : markOf(after), seen, ...goneUpTo(gone) };
 }
 
-/** The event that a subscription begins after, if it does. */
-function afterOf(from: SubscribeOptions["from"]): string | undefined {
-  return typeof from === "object" && "after" in from ? from.after : undefined;
+/** That whoever is there knows what has been removed. */
+function goneUpTo(name: string | undefined): Pick<Position, "gone"> {
+  return name === undefined ? {} : { gone: markOf(name) };
 }
 
-function markOf(name: string): EventMark {
-  return { id: name, time: timeOf(name) };
+/** Refuses a place that is not one in a directory. */
+function checkPlace(place: Position | undefined): void {
+  if (place === undefined) return;
+  const { after, seen, gone } = place;
+  for (const mark of [after, gone, ...seen]) {
+    if (mark === undefined || parseName(mark.id) !== undefined) continue;
+    throw new BusError(
+      `${JSON.stringify(mark.id)} is not the id of an event in a directory: ` +
+        "such an id looks like 2026-05-08T12:34:56,123456789+00:00_color",
+    );
+  }
 }

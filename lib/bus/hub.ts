@@ -8,6 +8,7 @@ import {
   type Bus,
   BusError,
   type EventMark,
+  GapError,
   type Position,
   type Published,
   SlowConsumerError,
@@ -25,6 +26,7 @@ import { isForbidden, reasonOfRefusal } from "../hub/client/refusal.ts";
 import type { Received } from "../hub/client/received.ts";
 import { EnvelopeError, envelopeOf, payloadOf } from "../hub/envelope.ts";
 import { Queue } from "../queue.ts";
+import { BEFORE_ALL, placeOf } from "./place.ts";
 import { EVENT_BYTES, PulledSubscription } from "./subscription.ts";
 
 /** How many bytes of events may wait for a subscriber, before its connection is given up until they have been read. */
@@ -172,8 +174,8 @@ class HubSubscription extends PulledSubscription {
   readonly #address: HubAddress;
   readonly #client: HubClient;
   readonly #release: () => void;
-  /** What has come and has not been taken; an event that the hub could not read has its place among the others. */
-  readonly #ahead = new Queue<BusEvent | UnreadableEventError>();
+  /** What has come and has not been taken; what the hub could not give has its place among the others. */
+  readonly #ahead = new Queue<BusEvent | UnreadableEventError | GapError>();
   #aheadBytes = 0;
   #hasBegun = false;
   /** Its connection has been given up until what has come is read, and nothing has come since. */
@@ -191,7 +193,7 @@ class HubSubscription extends PulledSubscription {
     super(signal);
     this.#address = address;
     this.#release = release;
-    this.#position = positionOf(from);
+    this.#position = from === "start" ? BEFORE_ALL : placeOf(from);
     this.#wantsPosition = from === "now" && window !== undefined;
     this.#client = new HubClient(address, {
       event: (topic, received) => this.#receive(topic, received),
@@ -200,6 +202,7 @@ class HubSubscription extends PulledSubscription {
       ended: (ending) => this.#disconnected(ending),
       refused: (_filters, reason) => this.fail(new BusError(`${address.url}: ${reason}`)),
       missed: (reason) => this.#missed(reason),
+      gap: (gap) => this.#put(new GapError(address.url, gap), 0),
       error: (reason) => this.#put(new UnreadableEventError(`${address.url}: ${reason}`), 0),
     }, { from, parse: parseExactly });
     for (const filter of filters) this.#client.add(filter);
@@ -234,7 +237,7 @@ class HubSubscription extends PulledSubscription {
     this.#put({ id: at, time, topic, payload }, payload.length);
   }
 
-  #put(arrived: BusEvent | UnreadableEventError, bytes: number): void {
+  #put(arrived: BusEvent | UnreadableEventError | GapError, bytes: number): void {
     this.#aheadBytes += bytes + EVENT_BYTES;
     this.#ahead.push(arrived);
     this.wake();
@@ -290,13 +293,6 @@ class HubSubscription extends PulledSubscription {
     this.#ahead.clear();
     this.#release();
   }
-}
-
-/** The place where a subscription begins, as far as whoever asks for it knows it. */
-function positionOf(from: NonNullable<SubscribeOptions["from"]>): Position | undefined {
-  if (from === "start") return { after: undefined, seen: [] };
-  // When that event was published is not known; nothing needs to.
-  if (typeof from === "object" && "after" in from) return { after: { id: from.after, time: "" }, seen: [] };
 }
 
 /** The place that a hub told of. */

@@ -4,19 +4,11 @@
  *
  * @module
  */
-import {
-  type Bus,
-  BusError,
-  type Published,
-  SlowConsumerError,
-  type SubscribeOptions,
-  type Subscription,
-} from "../bus.ts";
+import { type Bus, BusError, type Published, type SubscribeOptions, type Subscription } from "../bus.ts";
 import { type BusEvent, checkTopic } from "../event.ts";
 import { filterList, FilterTree } from "../filter.ts";
-import { Queue } from "../queue.ts";
 import { type Clock, formatTime, increasing, systemClock } from "../time.ts";
-import { EVENT_BYTES, PulledSubscription } from "./subscription.ts";
+import { MAX_QUEUE_BYTES, QueuedSubscription } from "./queued_subscription.ts";
 
 /** How a {@linkcode MemoryBus} may differ from the usual. */
 export interface MemoryBusOptions {
@@ -42,8 +34,8 @@ export interface MemoryBusOptions {
  * ```
  */
 export class MemoryBus implements Bus {
-  readonly #matching = new FilterTree<MemorySubscription>();
-  readonly #open = new Set<MemorySubscription>();
+  readonly #matching = new FilterTree<QueuedSubscription>();
+  readonly #open = new Set<QueuedSubscription>();
   readonly #maxQueueBytes: number;
   readonly #clock: Clock;
   #published = 0;
@@ -54,7 +46,7 @@ export class MemoryBus implements Bus {
    * @param options how it differs from the usual
    */
   constructor(options: MemoryBusOptions = {}) {
-    this.#maxQueueBytes = options.maxQueueBytes ?? 16 * 1024 * 1024;
+    this.#maxQueueBytes = options.maxQueueBytes ?? MAX_QUEUE_BYTES;
     this.#clock = increasing(options.clock ?? systemClock);
   }
 
@@ -78,7 +70,7 @@ export class MemoryBus implements Bus {
 
   /**
    * Subscribes to what is published from now on. A subscriber for whom more waits than the bus allows gets a
-   * {@linkcode SlowConsumerError} after the last event that found room.
+   * `SlowConsumerError` after the last event that found room.
    *
    * @throws {FilterError} if one of the filters is not one
    * @throws {BusError} if `from` asks for events of the past, which this bus does not keep
@@ -90,12 +82,13 @@ export class MemoryBus implements Bus {
         "a mem: bus keeps no events, so it has none to replay: subscribe from now, or use a directory",
       );
     }
-    const subscription = new MemorySubscription(this.#maxQueueBytes, options.signal, () => {
+    const subscription = new QueuedSubscription(this.#maxQueueBytes, options.signal, () => {
       for (const filter of filters) this.#matching.delete(filter, subscription);
       this.#open.delete(subscription);
     });
     for (const filter of filters) this.#matching.add(filter, subscription);
     this.#open.add(subscription);
+    subscription.begin();
     if (options.signal?.aborted) subscription.end();
     return subscription;
   }
@@ -104,48 +97,5 @@ export class MemoryBus implements Bus {
   [Symbol.asyncDispose](): Promise<void> {
     for (const subscription of this.#open) subscription.end();
     return Promise.resolve();
-  }
-}
-
-class MemorySubscription extends PulledSubscription {
-  readonly #queue = new Queue<BusEvent>();
-  readonly #maxBytes: number;
-  readonly #detach: () => void;
-  #bytes = 0;
-
-  constructor(maxBytes: number, signal: AbortSignal | undefined, detach: () => void) {
-    super(signal);
-    this.#maxBytes = maxBytes;
-    this.#detach = detach;
-    this.begun();
-  }
-
-  deliver(event: BusEvent): void {
-    const bytes = event.payload.length + EVENT_BYTES;
-    // What is too large by itself still gets through to a reader that has nothing else to read.
-    if (this.#queue.size > 0 && this.#bytes + bytes > this.#maxBytes) {
-      this.#detach();
-      this.fail(
-        new SlowConsumerError(
-          `this subscriber read too slowly: ${this.#queue.size} events (${this.#bytes} bytes) were waiting for it, ` +
-            `and the one after ${this.#queue.last?.id} found no room`,
-        ),
-      );
-      return;
-    }
-    this.#bytes += bytes;
-    this.#queue.push(event);
-    this.wake();
-  }
-
-  protected take(): BusEvent | undefined {
-    const event = this.#queue.shift();
-    if (event !== undefined) this.#bytes -= event.payload.length + EVENT_BYTES;
-    return event;
-  }
-
-  protected release(): void {
-    this.#queue.clear();
-    this.#detach();
   }
 }

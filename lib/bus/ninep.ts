@@ -6,6 +6,7 @@
 import {
   type Bus,
   BusError,
+  GapError,
   type Position,
   type Published,
   type SubscribeOptions,
@@ -19,8 +20,9 @@ import { base64, fromBase64 } from "../format.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
 import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
-import { UNREADABLE } from "../ninep/tree/refusal.ts";
+import { parseGap, UNREADABLE } from "../ninep/tree/refusal.ts";
 import { Queue } from "../queue.ts";
+import { BEFORE_ALL, isKnownGap, placeOf } from "./place.ts";
 import { EVENT_BYTES, PulledSubscription } from "./subscription.ts";
 
 /**
@@ -115,7 +117,7 @@ export class NinepBus implements Bus {
     const request = [...filters, ...beginningOf(from), "payload=base64"].join(" ");
     const subscription = new NinepSubscription({
       request,
-      position: positionOf(from),
+      position: from === "start" ? BEFORE_ALL : placeOf(from),
       signal,
       reads: this.#subscriptions.size < MANY_SUBSCRIPTIONS ? READS : FEW_READS,
       address: this.#address,
@@ -178,6 +180,8 @@ export class NinepBus implements Bus {
 
   #asBusError(error: unknown): unknown {
     if (!(error instanceof NinepError)) return error;
+    const gap = parseGap(error.message);
+    if (gap !== undefined) return new GapError(this.#address, gap);
     if (error.message.startsWith(UNREADABLE)) {
       return new UnreadableEventError(`${this.#address}: ${error.message.slice(UNREADABLE.length)}`, { cause: error });
     }
@@ -226,14 +230,8 @@ function beginningOf(from: NonNullable<SubscribeOptions["from"]>): string[] {
   if (from === "now") return [];
   if (from === "start") return ["replay=all"];
   if ("last" in from) return [`replay=${from.last}`];
-  return [`after=${/[\s"]/.test(from.after) ? JSON.stringify(from.after) : from.after}`];
-}
-
-/** The place where a subscription begins, as far as whoever asks for it knows it. */
-function positionOf(from: NonNullable<SubscribeOptions["from"]>): Position | undefined {
-  if (from === "start") return { after: undefined, seen: [] };
-  // When that event was published is not known; nothing needs to.
-  if (typeof from === "object" && "after" in from) return { after: { id: from.after, time: "" }, seen: [] };
+  const id = placeOf(from)?.after?.id ?? "";
+  return [`after=${id === "" || /[\s"]/.test(id) ? JSON.stringify(id) : id}`];
 }
 
 /** What a subscription needs of its bus. */
@@ -258,8 +256,10 @@ interface NinepSubscriptionOptions {
 
 class NinepSubscription extends PulledSubscription {
   readonly #options: NinepSubscriptionOptions;
-  /** What has come and has not been taken; an event that cannot be read has its place among the others. */
-  readonly #ahead = new Queue<BusEvent | UnreadableEventError>();
+  /** What has come and has not been taken; what the server could not give has its place among the others. */
+  readonly #ahead = new Queue<BusEvent | UnreadableEventError | GapError>();
+  /** What it is not to have, or be told of, again. */
+  readonly #seen: ReadonlySet<string>;
   #aheadBytes = 0;
   #hasRoom = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
@@ -271,6 +271,7 @@ class NinepSubscription extends PulledSubscription {
   constructor(options: NinepSubscriptionOptions) {
     super(options.signal);
     this.#options = options;
+    this.#seen = new Set(options.position?.seen.map(({ id }) => id));
   }
 
   /** What the server has yet to send is not known here. */
@@ -317,7 +318,9 @@ class NinepSubscription extends PulledSubscription {
         this.#receive(await file.read());
       } catch (error) {
         const failure = this.#options.asBusError(error);
-        if (failure instanceof UnreadableEventError) {
+        const { position } = this.#options;
+        if (failure instanceof GapError && position !== undefined && isKnownGap(position, failure.until)) continue;
+        if (failure instanceof UnreadableEventError || failure instanceof GapError) {
           this.#put(failure, 0);
           continue;
         }
@@ -340,11 +343,12 @@ class NinepSubscription extends PulledSubscription {
     this.#begun = [];
     this.#begunBytes = 0;
     const { id, time, topic, payload_base64 } = recordOf(line, ["id", "time", "topic", "payload_base64"], address);
+    if (this.#seen.has(id)) return;
     const payload = payloadOf(payload_base64, address);
     this.#put({ id, time, topic, payload }, payload.length);
   }
 
-  #put(arrived: BusEvent | UnreadableEventError, bytes: number): void {
+  #put(arrived: BusEvent | UnreadableEventError | GapError, bytes: number): void {
     this.#aheadBytes += bytes + EVENT_BYTES;
     this.#ahead.push(arrived);
     this.wake();

@@ -73,6 +73,15 @@ export abstract class PulledSubscription implements Subscription {
   }
 
   next(): Promise<IteratorResult<BusEvent, undefined>> {
+    // Where there is a backlog, nobody ever waits, and nothing need be made to be waited with.
+    if (this.#waiting.length === 0 && !this.#ended) {
+      try {
+        const value = this.take();
+        if (value !== undefined) return Promise.resolve({ done: false, value });
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.wake();

@@ -2,12 +2,14 @@
  * The file behind `--cursor`: which events have been delivered, so that another run goes on where this one ended.
  *
  * Time inversions make that more than one position: an event that comes after the newest one seen may lie before it. So the
- * file holds an id up to which all is done with, and those seen since, as far back as the window reaches.
+ * file holds an id up to which all is done with, and those seen since, as far back as the window reaches. What has been removed
+ * before it was seen is told once, so up to where that has been is in the file, too.
  *
  * ```
  * ollie cursor 1
  * 5d41402a {"after":"2026-05-08T12:34:56,123456789+00:00_color","time":"2026-05-08T12:34:56.123456789Z"}
  * 8d777f38 {"seen":"2026-05-08T12:35:01,000000001+00:00_color","time":"2026-05-08T12:35:01.000000001Z"}
+ * 2a5b8d11 {"gone":"2026-05-08T12:35:00,000000001+00:00_color","time":"2026-05-08T12:35:00.000000001Z"}
  * ```
  *
  * It is replaced atomically, when it is opened and when it has grown; in between, each event appends a line. Writing all of it
@@ -19,7 +21,9 @@
  */
 import { writeAllSync } from "../bytes.ts";
 import { BusError, type EventMark, type Position } from "../bus.ts";
-import { reasonOf, unlessMissing } from "../os_error.ts";
+import { isAfter } from "../bus/place.ts";
+import { moveWhereNoneIs, openLocked, replaceLocked } from "../locked_file.ts";
+import { reasonOf } from "../os_error.ts";
 import { directoryOf } from "../path.ts";
 
 const HEADER = "ollie cursor 1";
@@ -27,14 +31,20 @@ const HEADER = "ollie cursor 1";
 /** How many lines may be appended, beyond as many as it had, before it is written anew. */
 const SPARE_LINES = 1000;
 
-/** How long another process may hold the file, in milliseconds, before it is said to be in use. */
-const LOCK_WAIT_MS = 500;
-
-/** Any beginning of a line that records an event. */
-const TORN_LINE = /^(?:[0-9a-f]{0,8}|[0-9a-f]{8} (?:\{|\{"|\{"s|\{"se|\{"see|\{"seen(?:"|":|":"[^\0]*)?)?)$/;
+/** Any beginning of a line that is appended. */
+const TORN_LINE =
+  /^(?:[0-9a-f]{0,8}|[0-9a-f]{8} (?:\{|\{"|\{"(?:s|se|see|g|go|gon)|\{"(?:seen|gone)(?:"|":|":"[^\0]*)?)?)$/;
 
 /** The checksum of nothing, in 32-bit FNV-1a. */
 const CHECKSUM_BASIS = 0x811c9dc5;
+
+/** What a line holds: of the first, `after`; of the others, one of the other two. */
+interface CursorRecord {
+  readonly after?: string | null;
+  readonly seen?: string;
+  readonly gone?: string;
+  readonly time: string;
+}
 
 /** Remembers what has been delivered. The process that has opened it is the only one that may, until it lets go of it. */
 export class Cursor implements Disposable {
@@ -43,6 +53,8 @@ export class Cursor implements Disposable {
   /** All up to this event is done with; `undefined` stands for the start. */
   #after: EventMark | undefined;
   #seen = new Map<string, string>();
+  /** What has been removed up to this event is known to be gone. */
+  #gone: EventMark | undefined;
   #newest = "";
   #file: Deno.FsFile | undefined;
   #checksum = CHECKSUM_BASIS;
@@ -65,7 +77,7 @@ export class Cursor implements Disposable {
   static async open(path: string, window: number): Promise<Cursor> {
     const cursor = new Cursor(targetOf(path), window);
     try {
-      using file = await lockedFile(path);
+      using file = await openLocked(path);
       if (file !== undefined) {
         cursor.#load(Deno.readTextFileSync(path));
         cursor.#replace();
@@ -76,19 +88,11 @@ export class Cursor implements Disposable {
     return cursor;
   }
 
-  /** Whether there was a file, so that a subscription begins after {@linkcode after}. */
-  get exists(): boolean {
-    return this.#file !== undefined;
-  }
-
-  /** The id after which to subscribe; `undefined` for the start. */
-  get after(): string | undefined {
-    return this.#after?.id;
-  }
-
-  /** Whether an event after {@linkcode after} has been delivered. */
-  has(id: string): boolean {
-    return this.#seen.has(id);
+  /** The place where a subscription goes on; `undefined` if there was no file. */
+  get position(): Position | undefined {
+    if (this.#file === undefined) return undefined;
+    const seen = Array.from(this.#seen, ([id, time]) => ({ id, time }));
+    return { after: this.#after, seen, ...this.#gone === undefined ? {} : { gone: this.#gone } };
   }
 
   /**
@@ -97,8 +101,9 @@ export class Cursor implements Disposable {
    * @param position where the subscription begins
    * @throws {BusError} if it cannot be written, or another process has written one meanwhile
    */
-  create({ after, seen }: Position): void {
+  create({ after, seen, gone }: Position): void {
     this.#after = after;
+    this.#gone = gone;
     for (const { id, time } of seen) this.#note(id, time);
     try {
       this.#replace(moveWhereNoneIs);
@@ -114,13 +119,29 @@ export class Cursor implements Disposable {
    */
   record({ id, time }: EventMark): void {
     this.#note(id, time);
+    this.#append({ seen: id, time });
+  }
+
+  #append(record: CursorRecord): void {
     try {
       if (this.#appended > SPARE_LINES + this.#kept) this.#replace();
-      else if (this.#file !== undefined) writeAllSync(this.#file, this.#line(JSON.stringify({ seen: id, time })));
+      else if (this.#file !== undefined) writeAllSync(this.#file, this.#line(JSON.stringify(record)));
       this.#appended++;
     } catch (error) {
       throw this.#failure(error);
     }
+  }
+
+  /**
+   * Takes note that what has been removed up to an event is known to be gone.
+   *
+   * @throws {BusError} if it cannot be written
+   */
+  recordGone(mark: EventMark): void {
+    // What is dated in the future does not stand for all that comes until then.
+    if (Date.parse(mark.time) > Date.now() || (this.#gone !== undefined && !isAfter(mark, this.#gone))) return;
+    this.#gone = mark;
+    this.#append({ gone: mark.id, time: mark.time });
   }
 
   /** Lets go of the file. */
@@ -152,6 +173,7 @@ export class Cursor implements Disposable {
         throw new Error(`it is damaged: line ${i + 2} is not what was written there`);
       }
       if (record.seen !== undefined) this.#note(record.seen, record.time);
+      else if (record.gone !== undefined) this.#gone = { id: record.gone, time: record.time };
       else if (record.after) this.#after = { id: record.after, time: record.time };
     });
     if (!TORN_LINE.test(torn)) throw new Error("it is damaged: its end is not what was written there");
@@ -159,7 +181,7 @@ export class Cursor implements Disposable {
   }
 
   /** What a line holds, if it is as it was written. */
-  #record(line: string): { after?: string | null; seen?: string; time: string } | undefined {
+  #record(line: string): CursorRecord | undefined {
     const json = line.slice(9);
     const known = this.#line(json) === `${line}\n`;
     // What has the right checksum was written by this class, which writes nothing else.
@@ -175,31 +197,18 @@ export class Cursor implements Disposable {
   }
 
   /** Writes the file anew, with what is still needed of it, and puts it into its place. */
-  #replace(put: (from: string, to: string) => void = Deno.renameSync): void {
+  #replace(put?: typeof moveWhereNoneIs): void {
     this.#forget();
     this.#checksum = CHECKSUM_BASIS;
     this.#appended = 0;
     this.#kept = this.#seen.size;
-    const records = [
+    const records: CursorRecord[] = [
       { after: this.#after?.id ?? null, time: this.#after?.time ?? "" },
+      ...this.#gone === undefined ? [] : [{ gone: this.#gone.id, time: this.#gone.time }],
       ...Array.from(this.#seen, ([seen, time]) => ({ seen, time })),
     ];
     const text = `${HEADER}\n${records.map((record) => this.#line(JSON.stringify(record))).join("")}`;
-
-    // A name of this process's own: another one may be about to do the same.
-    const path = `${this.#path}.${Deno.pid}`;
-    const file = Deno.openSync(path, { write: true, create: true, truncate: true });
-    try {
-      file.lockSync(true);
-      writeAllSync(file, text);
-      // A power cut must not leave an empty file under the old one's name.
-      file.syncSync();
-      put(path, this.#path);
-    } catch (error) {
-      file.close();
-      Deno.removeSync(path);
-      throw error;
-    }
+    const file = replaceLocked(this.#path, text, put);
     this.#file?.close();
     this.#file = file;
   }
@@ -214,49 +223,9 @@ export class Cursor implements Disposable {
     for (const [id, time] of this.#seen) {
       if (time >= edge) continue;
       this.#seen.delete(id);
-      if (this.#after === undefined || time > this.#after.time || (time === this.#after.time && id > this.#after.id)) {
-        this.#after = { id, time };
-      }
+      if (this.#after === undefined || isAfter({ id, time }, this.#after)) this.#after = { id, time };
     }
   }
-}
-
-/** Opens a file so that no other process which does the same has it open; `undefined` if there is none. */
-async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
-  for (;;) {
-    const file = unlessMissing(() => {
-      // Opening a pipe would wait for its other end.
-      if (!Deno.statSync(path).isFile) throw new Error("it is not a file");
-      return Deno.openSync(path, { read: true, write: true });
-    });
-    if (file === undefined) return undefined;
-    if (!await lockSoon(file)) {
-      file.close();
-      throw new Error("another process is using it");
-    }
-    if (file.statSync().ino === unlessMissing(() => Deno.statSync(path).ino)) return file;
-    // Its owner has replaced it since it was opened.
-    file.close();
-  }
-}
-
-/** Locks a file unless another process has it. No call that every supported release has asks for a lock without waiting. */
-function lockSoon(file: Deno.FsFile): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(false), LOCK_WAIT_MS);
-    file.lock(true).then(() => resolve(true), reject).finally(() => clearTimeout(timer));
-  });
-}
-
-/** Moves a file to where there is none, which renaming would not mind. */
-function moveWhereNoneIs(from: string, to: string): void {
-  try {
-    Deno.linkSync(from, to);
-  } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists) throw new Error("another process is using it");
-    throw error;
-  }
-  Deno.removeSync(from);
 }
 
 /** Where a link leads, so that it is the file that is replaced, and not the link. */

@@ -6,6 +6,7 @@
 import { BusError } from "../bus.ts";
 import { TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
+import { withoutLogin } from "../address.ts";
 import { missingPermission } from "../os_error.ts";
 import { CommandError, UsageError } from "./args.ts";
 
@@ -43,12 +44,12 @@ export function reportFailure(who: string, error: unknown): number {
 const CONTROL = /[\0-\x09\x0b-\x1f\x7f-\x9f]/g;
 
 /**
- * Writes a message on standard error.
+ * Writes a message on standard error. Passwords and tokens in the addresses that it names are left out.
  *
  * @param who the program and subcommand
  * @param message a sentence
  */
 export function complain(who: string, message: string): void {
   const marked = Deno.stderr.isTerminal() && !Deno.noColor ? `\x1b[31m${who}:\x1b[0m` : `${who}:`;
-  console.error(`${marked} ${message.replace(CONTROL, "\ufffd")}`);
+  console.error(`${marked} ${withoutLogin(message).replace(CONTROL, "\ufffd")}`);
 }

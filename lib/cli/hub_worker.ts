@@ -3,13 +3,15 @@
  *
  * @module
  */
+import { startRetention } from "../bus/directory/retention.ts";
+import type { NatsOptions } from "../bus/nats/options.ts";
+import { hostAndPort } from "../host_and_port.ts";
 import { Hub } from "../hub/hub.ts";
 import { Page, type PageFiles } from "../hub/page.ts";
 import { HubServer } from "../hub/server.ts";
 import { Tokens, TokensError } from "../hub/tokens.ts";
 import { Visitors } from "../hub/visitors.ts";
 import { isLoopback } from "../loopback.ts";
-import { openBus } from "../open.ts";
 import { reasonOf } from "../os_error.ts";
 import { stackOf } from "../thrown.ts";
 import { waitAtMost } from "../waiting.ts";
@@ -17,12 +19,15 @@ import { CommandError } from "./args.ts";
 import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
-import { hostAndPort } from "./reach.ts";
+import type { Retained } from "./limits.ts";
+import { openServedBus } from "./served_bus.ts";
 
 /** What is to be served, and how. */
 export interface HubSettings {
   /** The bus's address. */
   readonly bus: string;
+  /** What that does not say. */
+  readonly busOptions: NatsOptions;
   /** Where to listen: a name or an address, an IPv6 one without brackets. */
   readonly hostname: string;
   /** The port there. */
@@ -43,6 +48,8 @@ export interface HubSettings {
   readonly maxMessage: number;
   /** How many filters a connection may subscribe to. */
   readonly maxSubscriptions: number;
+  /** What is to stay in the bus, if that is a directory from which old events are removed. */
+  readonly retained: Retained | undefined;
   /** Whether to say who comes and goes. */
   readonly verbose: boolean;
   /** The dashboard's files. */
@@ -58,7 +65,8 @@ serveConfined<HubSettings>("ollie hub", async (settings, supervisor) => {
   const { hostname, maxBuffer, maxConnections, maxMessage, maxSubscriptions, anonymous } = settings;
   const visitors = new Visitors({ loopback: isLoopback(hostname), allowed: settings.allowedOrigins });
   const tokens = settings.tokens === undefined ? undefined : await readTokens(settings.tokens);
-  await using bus = await openBus(settings.bus);
+  await using bus = await openServedBus(settings.bus, settings.busOptions);
+  using _retention = settings.retained && startRetention(settings.retained.path, settings.retained.limits, say);
   const hub = new Hub(bus, {
     maxBuffer,
     maxMessage,
@@ -76,7 +84,8 @@ serveConfined<HubSettings>("ollie hub", async (settings, supervisor) => {
   await using closing = new AsyncDisposableStack();
   closing.defer(() => hub.close());
   const page = new Page(settings.page);
-  const server = new HubServer({ bus, hub, visitors, tokens, anonymous, maxConnections, maxMessage, page });
+  const onRefused = settings.verbose ? (reason: string) => say(`refused a request: ${reason}`) : undefined;
+  const server = new HubServer({ bus, hub, visitors, tokens, anonymous, maxConnections, maxMessage, page, onRefused });
   // Who comes before the hub has subscribed would be told that it has.
   const first = await Promise.race([hub.ready, supervisor.stopped.then(() => "stopped" as const)]);
   if (first === "stopped") return;

@@ -18,7 +18,7 @@ const KINDS = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as 
  */
 export function permissionsOf(scheme: BusScheme): Deno.PermissionName[] {
   if (scheme === "mem") return [];
-  if (scheme === "ws") return ["net"];
+  if (scheme === "ws" || scheme === "nats") return ["net"];
   // A socket in the file system is a file and a part of the network.
   return scheme === "9p" ? ["read", "write", "net"] : ["read", "write"];
 }

@@ -4,6 +4,9 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
+import { parseNatsAddress } from "../bus/nats/address.ts";
+import { hostAndPort } from "../host_and_port.ts";
+import { parseHubAddress } from "../hub/client/address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
 import { withoutPermission } from "../os_error.ts";
 import { CommandError } from "./args.ts";
@@ -37,21 +40,11 @@ export function reachOfBus(address: string): Reach {
       if (server.transport === "unix") return { ...nothing, sockets: [server.path] };
       return { ...nothing, hosts: [hostAndPort(server.hostname, server.port)] };
     }
-    case "ws": {
-      const { protocol, hostname, port } = new URL(address);
-      return { ...nothing, hosts: [`${hostname}:${port || (protocol === "wss:" ? 443 : 80)}`] };
-    }
+    case "nats":
+      return { ...nothing, hosts: parseNatsAddress(address).servers };
+    case "ws":
+      return { ...nothing, hosts: [hostOf(new URL(parseHubAddress(address).url))] };
   }
-}
-
-/**
- * A host and a port as permissions name them.
- *
- * @param hostname a name or an address, an IPv6 one without brackets
- * @param port its number
- */
-export function hostAndPort(hostname: string, port: number): string {
-  return `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
 /**
@@ -82,9 +75,11 @@ function lackOf({ directories, sockets, hosts }: Reach): string {
     ...hosts.map((host) => ["net", host] as const),
   ];
   const missing = wanted.find(([name, what]) => {
-    const status = Deno.permissions.querySync(name === "net" ? { name, host: what } : { name, path: what });
-    // In part: all of a directory but what is denied by name.
-    return status.state !== "granted" || status.partial;
+    const { state, partial } = Deno.permissions.querySync(
+      name === "net" ? { name, host: what } : { name, path: what },
+    );
+    // Something within a directory may be denied.
+    return state !== "granted" || partial;
   });
   // If it is none of these, it is the part of the network that a socket is, which not every Deno can be asked about.
   const [name, what] = missing ?? ["net", sockets.map(unixScope).at(0)];
@@ -111,6 +106,11 @@ function unixScope(path: string): string {
 }
 
 /** Where a program's modules come from, if that is over the network: it may load them, and nothing else. */
-function originOf({ protocol, hostname, port }: URL): string[] {
-  return protocol === "file:" ? [] : [`${hostname}:${port || (protocol === "http:" ? 80 : 443)}`];
+function originOf(module: URL): string[] {
+  return module.protocol === "file:" ? [] : [hostOf(module)];
+}
+
+/** A URL's host and port, also where the port is the usual one, which a URL leaves out. */
+function hostOf({ protocol, hostname, port }: URL): string {
+  return `${hostname}:${port || (protocol === "ws:" || protocol === "http:" ? 80 : 443)}`;
 }

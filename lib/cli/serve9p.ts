@@ -4,16 +4,20 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
+import { hostAndPort } from "../host_and_port.ts";
 import { isLoopback } from "../loopback.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { SocketPlace } from "../ninep/socket_place.ts";
-import { checkOperands, HELP_OPTION, parseArgs, parseCount, printHelp, UsageError } from "./args.ts";
+import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
+import { parseRetain, RETAIN_OPTION } from "./limits.ts";
+import { BUS_OPTIONS, busOptions } from "./open.ts";
 import { keepPermissions } from "./permissions.ts";
+import { parseCount } from "./quantity.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
-import { hostAndPort, type Reach, reachOfBus } from "./reach.ts";
+import { type Reach, reachOfBus } from "./reach.ts";
 import type { NinepSettings } from "./serve9p_worker.ts";
 import { parseServerAddress } from "./server_address.ts";
 import { firstSignal } from "./signals.ts";
@@ -33,7 +37,9 @@ const options = {
   },
   "max-connections": { value: "N", help: "how many connections there may be (default: 1000)" },
   "max-fids": { value: "N", help: "how many fids a connection may have (default: 16384)" },
+  ...RETAIN_OPTION,
   debug: { help: "print each message on standard error" },
+  ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
 
@@ -77,6 +83,8 @@ export async function run(args: readonly string[]): Promise<number> {
   const mode = parseMode(values.mode ?? "600");
   const maxConnections = parseCount(values["max-connections"] ?? "1000", "--max-connections");
   const maxFids = parseCount(values["max-fids"] ?? "16384", "--max-fids");
+  const said = await busOptions(values, bus);
+  const retained = parseRetain(values.retain, bus);
   const manager = notifySocket();
   // Where this program has come over the network, so does the worker.
   keepPermissions("read", "write", "net", "import");
@@ -98,7 +106,7 @@ export async function run(args: readonly string[]): Promise<number> {
     who: "ollie serve9p",
     module: new URL("./serve9p_worker.ts", import.meta.url),
     reach: reachOf(bus, listen, places),
-    settings: { bus, listen, maxConnections, maxFids, debug: values.debug },
+    settings: { bus, busOptions: said, listen, maxConnections, maxFids, retained, debug: values.debug },
     signal,
     listening: async (listened) => {
       for (const place of places) place.put();

@@ -4,17 +4,18 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
-import { BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
+import { BusError, GapError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import { checkOperands, HELP_OPTION, parseArgs, parseCount, parseDuration, printHelp, UsageError } from "./args.ts";
+import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
-import { openBus } from "./open.ts";
+import { BUS_OPTIONS, busOptions, openBus } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
+import { parseCount, parseDuration, parseTimeout } from "./quantity.ts";
 
 const FORMATS = {
   raw: "the payload as it is (the default)",
@@ -52,6 +53,7 @@ const options = {
   },
   null: { short: "0", help: "end each event with a NUL character" },
   verbose: { short: "v", help: "print each event's id on standard error" },
+  ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
 
@@ -62,9 +64,12 @@ export const command: Command = {
   description: `Print the first event, or with --monitor every event, past and to come.
 
 BUS is a directory, which is made if it is missing (default: .), or the address of a 9P server, unix:PATH or tcp:HOST:PORT,
-or of a hub, ws://HOST:PORT. There, only what is published from now on is printed unless you ask for more. A FILTER is a
-topic in which a segment may be * (any one segment) or name:* (any id), and the last may be > (one segment or more). A
-DURATION is such as 500ms, 5s, 2m or 1h.`,
+of a hub, ws://HOST:PORT, or at NATS, nats://HOST:PORT/PREFIX. There, only what is published from now on is printed unless
+you ask for more. A FILTER is a topic in which a segment may be * (any one segment) or name:* (any id), and the last may be
+> (one segment or more). A DURATION is such as 500ms, 5s, 2m or 1h.
+
+What was removed before it could be printed is told of on standard error, once, and so is an event that cannot be read. The rest
+is printed all the same, and then the exit status is 1.`,
   options,
   examples: [
     ["ollie sub -m /tmp/a", "print what has been published and what will be"],
@@ -89,30 +94,42 @@ const GRACE_MS = 200;
 export async function run(args: readonly string[]): Promise<number> {
   const { values, operands } = parseArgs(options, args);
   if (values.help) return await printHelp(command);
-  checkOperands(operands, 1);
+  checkOperands(operands, 1, "which topics to print is said with --event");
   const [address = "."] = operands;
   if (address === "mem:") {
     throw new UsageError("a mem: bus ends with its process, so nobody could publish to this one: name a directory");
   }
   const filters = filterList(values.event.length > 0 ? values.event : ">");
+  const literal = values.event.find((filter) => /[^.:]\*|\*[^.]/.test(filter));
+  if (literal !== undefined) {
+    complain(
+      "ollie sub",
+      `in the filter ${
+        JSON.stringify(literal)
+      }, * stands only for itself: it is a pattern as a whole segment, or after a colon`,
+    );
+  }
   if (values.window !== undefined && values.cursor === undefined) throw new UsageError("--window goes with --cursor");
   const beginnings = [values.historic && "--historic", values.new && "--new", values.after !== undefined && "--after"];
   const [first, second] = beginnings.filter(Boolean);
   if (second) throw new UsageError(`${first} and ${second} do not go together: events begin at one place`);
   if (values.cursor === "") throw new UsageError("--cursor needs the name of a file");
   const count = values.count === undefined ? (values.monitor ? Infinity : 1) : parseCount(values.count, "--count");
-  const timeout = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
+  const timeout = values.timeout === undefined ? undefined : parseTimeout(values.timeout, "--timeout");
   const window = parseDuration(values.window ?? "5s", "--window");
   const { scheme } = parseAddress(address);
   // What carries the bus is loaded while that is still allowed.
-  const bus = await openBus(address);
+  const bus = await openBus(address, await busOptions(values, address));
   keepPermissions(...permissionsOf(scheme), ...values.cursor === undefined ? [] : ["read", "write"] as const);
 
   const cursor = values.cursor === undefined ? undefined : await openCursor(values.cursor, window);
   // What a server serves need not keep events, so there the past is what somebody asks for.
   const live = values.new || (scheme !== "dir" && !values.historic && cursor === undefined);
-  let from: SubscribeOptions["from"] = values.after !== undefined ? { after: values.after } : live ? "now" : "start";
-  if (cursor?.exists) from = cursor.after === undefined ? "start" : { after: cursor.after };
+  const beginning: SubscribeOptions["from"] = values.after !== undefined
+    ? { after: values.after }
+    : live
+    ? "now"
+    : "start";
 
   const stop = new AbortController();
   const timeUp = Promise.withResolvers<number>();
@@ -125,12 +142,12 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const output = new Output(() => stop.abort());
   const subscription = bus.subscribe(filters, {
-    from,
+    from: cursor?.position ?? beginning,
     window: cursor === undefined ? undefined : window,
     signal: stop.signal,
   });
   const position = await subscription.ready;
-  if (cursor !== undefined && !cursor.exists) {
+  if (cursor !== undefined && cursor.position === undefined) {
     if (position === undefined) {
       throw new BusError(
         `${address} does not tell which events there are now: begin with the past, or after one of them`,
@@ -158,14 +175,18 @@ interface Printing {
 async function printEvents(subscription: Subscription, printing: Printing): Promise<number> {
   const { count, output, write, cursor, verbose } = printing;
   let printed = 0;
-  let unreadable = false;
+  let complete = true;
+  const onMissing = (error: UnreadableEventError | GapError) => {
+    complain("ollie sub", error.message);
+    complete = false;
+    if (error instanceof GapError) cursor?.recordGone(error.until);
+  };
   try {
     while (printed < count) {
-      const next = nextEvent(subscription, () => unreadable = true);
+      const next = nextEvent(subscription, onMissing);
       if (!await isAtHand(next)) output.start();
       const event = await next;
       if (event === undefined) break;
-      if (cursor?.has(event.id)) continue;
       if (verbose) console.error(event.id);
       await write(event);
       if (cursor !== undefined) {
@@ -183,7 +204,7 @@ async function printEvents(subscription: Subscription, printing: Printing): Prom
   }
   // Nothing but the time ends a subscription before there are enough.
   if (printed < count) return TIMED_OUT;
-  return unreadable ? 1 : 0;
+  return complete ? 0 : 1;
 }
 
 async function openCursor(path: string, window: number): Promise<Cursor> {
@@ -200,15 +221,17 @@ async function isAtHand(promise: Promise<unknown>): Promise<boolean> {
   return kept;
 }
 
-/** The next event that can be read; one that cannot is complained of, and passed by. */
-async function nextEvent(subscription: Subscription, onUnreadable: () => void): Promise<BusEvent | undefined> {
+/** The next event that there is. What cannot be given is passed by. */
+async function nextEvent(
+  subscription: Subscription,
+  onMissing: (error: UnreadableEventError | GapError) => void,
+): Promise<BusEvent | undefined> {
   for (;;) {
     try {
       return (await subscription.next()).value;
     } catch (error) {
-      if (!(error instanceof UnreadableEventError)) throw error;
-      complain("ollie sub", error.message);
-      onUnreadable();
+      if (!(error instanceof UnreadableEventError || error instanceof GapError)) throw error;
+      onMissing(error);
     }
   }
 }

@@ -29,8 +29,20 @@ export interface HubClientHandlers {
   refused?(filters: readonly string[], reason: string): void;
   /** It could not go on where it was: events may have been missed. */
   missed?(reason: string): void;
+  /** Events that it was to have are gone: they were removed before. */
+  gap?(gap: HubGap): void;
   /** The hub told of an error that is about nothing which was asked. */
   error?(reason: string): void;
+}
+
+/** What a hub tells of events that are gone. */
+export interface HubGap {
+  /** The id of the event after which they were to come, if there was any. */
+  readonly after: string | undefined;
+  /** The last of them. */
+  readonly until: EventMark;
+  /** The same, for a person. */
+  readonly reason: string;
 }
 
 /** How a client may differ from the usual. */
@@ -287,8 +299,16 @@ export class HubClient {
       const { id = "", time = "" } = answer.place ?? {};
       this.#queue.answered(answer.ref, { id, time });
       this.#send();
+    } else if (type === "__gap") {
+      this.#gap(answer);
     } else if (type === "__error") {
       this.#error(answer);
+    }
+  }
+
+  #gap({ after, place, reason }: Answer): void {
+    if (place && this.#closing === undefined && this.#subscriptions.isNewGap(place)) {
+      this.#handlers.gap?.({ after, until: place, reason });
     }
   }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { BusError, type EventMark, type Published } from "../bus.ts";
+import { BusError, type EventMark, type GapError, type Published } from "../bus.ts";
 import { type BusEvent, checkTopic, TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
 import { EVENT_BYTES } from "../bus/subscription.ts";
@@ -297,6 +297,10 @@ export class Connection implements HubConnection, Subscriber {
   tellError(reason: string, topic?: unknown, ref?: unknown): void {
     this.#hub.refused();
     this.#tell("__error", { reason, topic, ref });
+  }
+
+  tellGap({ message, after, until: { id, time } }: GapError, topic?: unknown, ref?: unknown): void {
+    this.#tell("__gap", { reason: message, after: after ?? null, at: id, time, topic, ref });
   }
 
   // The past that it has asked for.

@@ -5,7 +5,14 @@
  *
  * @module
  */
-import { type Bus, BusError, type SubscribeOptions, type Subscription, UnreadableEventError } from "../bus.ts";
+import {
+  type Bus,
+  BusError,
+  GapError,
+  type SubscribeOptions,
+  type Subscription,
+  UnreadableEventError,
+} from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { compileFilters } from "../filter.ts";
 import { messageOf } from "../thrown.ts";
@@ -25,6 +32,8 @@ export interface HistoryReader {
   caughtUp(history: History): void;
   /** An event has been passed by, for a reason for a person. */
   unreadable(reason: string): void;
+  /** Events are gone. */
+  gap(gap: GapError, history: History): void;
   /** It has ended, for a reason for a person. */
   failed(history: History, reason: string): void;
 }
@@ -142,7 +151,7 @@ export class History {
     }
   }
 
-  /** The next event; `undefined` for one that could not be read. */
+  /** The next event; `undefined` in the place of what could not be given. */
   async #next(): Promise<BusEvent | undefined> {
     const next = this.#subscription.next();
     if (this.#subscription.caughtUp) this.#settle();
@@ -151,6 +160,10 @@ export class History {
       if (done && !this.#ended) throw new BusError("the bus has ended");
       return value;
     } catch (error) {
+      if (error instanceof GapError) {
+        if (!this.#ended) this.#reader.gap(error, this);
+        return undefined;
+      }
       if (!(error instanceof UnreadableEventError)) throw error;
       if (!this.#ended) this.#reader.unreadable(messageOf(error));
       return undefined;

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type Bus, type EventMark, type Published, type Subscription, UnreadableEventError } from "../bus.ts";
+import { type Bus, type EventMark, GapError, type Published, type Subscription, UnreadableEventError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { EVENT_BYTES } from "../bus/subscription.ts";
 import { messageOf, stackOf } from "../thrown.ts";
@@ -340,12 +340,20 @@ export class Hub {
         flushes = this.#flusher.flushes;
         bytes += this.#fanOut(value);
       } catch (error) {
-        if (!(error instanceof UnreadableEventError)) throw error;
+        if (!(error instanceof UnreadableEventError || error instanceof GapError)) throw error;
         this.#options.log?.(error.message);
+        if (error instanceof GapError) this.#tellGap(error);
       }
       if (bytes < TURN_BYTES) continue;
       await this.#giveTurn(bytes);
       bytes = 0;
+    }
+  }
+
+  /** Tells all who may have been to have one of the events that are gone: what they were about is not known any more. */
+  #tellGap(gap: GapError): void {
+    for (const connection of this.#connections.values()) {
+      if (connection.subscriptions > 0) connection.tellGap(gap);
     }
   }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import type { SubscribeOptions } from "../bus.ts";
+import { BEFORE_ALL } from "../bus/place.ts";
 import { checkFilter, FilterError } from "../filter.ts";
 import { EnvelopeError } from "./envelope.ts";
 
@@ -16,7 +17,7 @@ export interface SubscribeRequest {
 }
 
 /**
- * Reads the payload of a `__subscribe`: `{ "topic": FILTER or [FILTER...], "after"?: ID, "replay"?: "all" or N }`.
+ * Reads the payload of a `__subscribe`: `{ "topic": FILTER or [FILTER...], "after"?: ID or null, "replay"?: "all" or N }`.
  *
  * @param payload a JSON value
  * @throws {EnvelopeError} if it is none, or one of the filters is not one
@@ -28,7 +29,8 @@ export function parseSubscribe(payload: unknown): SubscribeRequest {
     throw new EnvelopeError('"after" and "replay" both say where to begin: one of them can');
   }
   if (after !== undefined) {
-    if (typeof after !== "string") throw new EnvelopeError('"after" takes the id of an event, a string');
+    if (after === null) return { filters, from: BEFORE_ALL };
+    if (typeof after !== "string") throw new EnvelopeError('"after" takes the id of an event, a string, or null');
     return { filters, from: { after } };
   }
   return { filters, from: replay === undefined ? undefined : parseReplay(replay) };

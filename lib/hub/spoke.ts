@@ -119,7 +119,7 @@ interface Registered {
  * | --- | --- |
  * | `__connected` | it is connected, for the first time or again |
  * | `__disconnected` | the connection has ended; another attempt follows |
- * | `__missed` | it is connected again, but events may have been missed, because the hub's bus does not keep them |
+ * | `__missed` | events have been missed, or may have been: they were removed before they could be had, or the hub's bus keeps none |
  * | `__error` | a connection could not be made, or the hub has refused something |
  *
  * @example
@@ -173,6 +173,7 @@ export class Spoke extends EventTarget {
         for (const topic of filters) this.#announce("__error", { reason, topic });
       },
       missed: (reason) => this.#announce("__missed", { reason }),
+      gap: ({ reason }) => this.#announce("__missed", { reason }),
       error: (reason) => this.#announce("__error", { reason }),
     }, { maxQueueBytes: options.maxQueueBytes });
   }

@@ -10,6 +10,7 @@ import {
   type Bus,
   BusError,
   type EventMark,
+  GapError,
   type SubscribeOptions,
   type Subscription,
   UnreadableEventError,
@@ -120,8 +121,8 @@ export class EventSourceStream {
       else controller.enqueue(this.#utf8.encode(text));
     } catch (error) {
       if (this.#ended) return;
-      controller.enqueue(this.#utf8.encode(errorBlock(messageOf(error))));
-      if (!(error instanceof UnreadableEventError)) this.end();
+      controller.enqueue(this.#utf8.encode(error instanceof GapError ? gapBlock(error) : errorBlock(messageOf(error))));
+      if (!(error instanceof UnreadableEventError || error instanceof GapError)) this.end();
       if (!(error instanceof BusError)) throw error;
     }
   }
@@ -145,6 +146,13 @@ function blockOf(event: BusEvent): string {
 /** What a client is told of what went wrong, likewise. */
 function errorBlock(reason: string): string {
   return `event: __error\ndata: ${JSON.stringify({ reason })}\n\n`;
+}
+
+/** What a client is told of events that are gone, and its id is the place after them. */
+function gapBlock({ message, after, until: { id, time } }: GapError): string {
+  return `${idField(id)}event: __gap\ndata: ${
+    JSON.stringify({ reason: message, after: after ?? null, at: id, time })
+  }\n\n`;
 }
 
 /** An id that cannot stand in a line is left out: the client then comes back to the one before it. */

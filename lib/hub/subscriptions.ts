@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { type Bus, BusError, type EventMark } from "../bus.ts";
+import { type Bus, BusError, type EventMark, type GapError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { EnvelopeError } from "./envelope.ts";
 import { History, type HistoryReader, type HistoryRequest } from "./history.ts";
@@ -22,6 +22,8 @@ export interface Subscriber {
   tellSubscribed(topic: unknown, ref: unknown, position: EventMark | null | undefined): void;
   /** Tells of what the client is not to blame for. */
   tellError(reason: string, topic?: unknown, ref?: unknown): void;
+  /** Tells of events that are gone, of which of the filters, if that is known. */
+  tellGap(gap: GapError, topic?: unknown, ref?: unknown): void;
   /** Tells of what it is to blame for. */
   refuse(reason: string, topic: unknown, ref: unknown): void;
   /** Ends the connection. */
@@ -243,6 +245,10 @@ export class Subscriptions<Owner extends Subscriber = Subscriber> implements His
 
   unreadable(reason: string): void {
     this.#owner.tellError(reason);
+  }
+
+  gap(gap: GapError, { topic, ref }: History): void {
+    this.#owner.tellGap(gap, topic, ref);
   }
 
   failed(history: History, reason: string): void {

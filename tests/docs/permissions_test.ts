@@ -1,6 +1,6 @@
 /** The README's table of permissions: the flags that it gives suffice, and none of their values can be left out. */
 import assert from "node:assert/strict";
-import { flagsOf, type Use, USES } from "../../docs/permissions.ts";
+import { flagsOf, permissionTable, type Use, USES } from "../../docs/permissions.ts";
 import { ollie, Running, startServer } from "../cli/ollie.ts";
 import { HubProcess } from "../hub/hub_process.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -88,6 +88,13 @@ function* less(flags: Use["flags"]): Generator<Use["flags"]> {
     else for (const value of values) yield { ...flags, [name]: values.filter((other) => other !== value).join(",") };
   }
 }
+
+Deno.test("the README has the table as it is made", () => {
+  // As it is formatted, its columns are aligned.
+  const plain = (text: string) => text.replace(/-+/g, "-").replace(/ +/g, " ");
+  const readme = Deno.readTextFileSync(`${ROOT}README.md`);
+  assert(plain(readme).includes(plain(permissionTable())), "deno task permissions prints what it should have");
+});
 
 for (const use of USES) {
   Deno.test(`ollie ${use.args} needs the permissions that the table gives it, and no fewer`, async () => {

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { DirectoryBus } from "../../lib/bus/directory.ts";
+import { prune } from "../../lib/bus/directory/prune.ts";
 import { until } from "../deadline.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { browserPath, connected, startBrowser, startHub, Tabs } from "./browser.ts";
@@ -260,6 +261,24 @@ Deno.test({ name: "the dashboard", ignore: browserPath === undefined }, async (t
     await tailIs(page, ["n 2", "n 1"]);
     await page.getByRole("button", { name: "Dismiss" }).click();
     assert(await page.locator("#notice").isHidden());
+  });
+
+  await t.step("where events are removed while the hub is away, the page says that they are missing", async () => {
+    using directory = temporaryDirectory();
+    await using bus = new DirectoryBus(directory.path);
+    let { hub, url } = await startHub("--listen", "127.0.0.1:0", directory.path);
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => hub[Symbol.asyncDispose]());
+    await using tabs = await Tabs.of(browser, url);
+    const page = await tabs.openConnected();
+    await bus.publish("n", "1");
+    await tailIs(page, ["n 1"]);
+    await hub[Symbol.asyncDispose]();
+    for (const payload of ["2", "3"]) await bus.publish("n", payload);
+    await prune(directory.path, { keep: 1 });
+    ({ hub } = await startHub("--listen", new URL(url).host, directory.path));
+    await says(page, "#notice-text", /^Events are missing, the last from \d\d:\d\d:\d\d\.\d{3}: they were removed/);
+    await tailIs(page, ["n 3", "n 1"]);
   });
 
   await t.step("a hub that asks for a token gets one, which lasts as long as the tab", async () => {

@@ -13,7 +13,7 @@ Deno.test("a bus is served at several places, until it is not", async () => {
   assert.match(serving.addresses[1], /^tcp:127\.0\.0\.1:[1-9]\d*$/);
   assert.equal((Deno.statSync(path).mode ?? 0) & 0o777, 0o600);
 
-  const [here, there] = await Promise.all(serving.addresses.map(openBus));
+  const [here, there] = await Promise.all(serving.addresses.map((address) => openBus(address)));
   const colors = here.subscribe("color");
   await colors.ready;
   await there.publish("color", Uint8Array.of(0, 255));

@@ -6,7 +6,7 @@
  */
 import { UnreadableEventError } from "../../bus.ts";
 import type { BusEvent } from "../../event.ts";
-import { reasonOf } from "../../os_error.ts";
+import { reasonOf, unlessMissing } from "../../os_error.ts";
 import { parseName } from "./name.ts";
 
 /** The events of one directory, as they are read. */
@@ -24,23 +24,28 @@ export class EventFiles {
    * Reads an event.
    *
    * @param name of its file
-   * @returns the event, which is not the caller's alone; `undefined` if its file has gone, or is none
+   * @returns the event, which is not the caller's alone; `"gone"` if there is no such file any more, `"none"` if it is no file
    * @throws {UnreadableEventError} if it is there but cannot be read
    */
-  read(name: string): BusEvent | undefined {
+  read(name: string): BusEvent | "gone" | "none" {
     if (this.#last?.id === name) return this.#last;
     const path = `${this.#bus}/events/${name}`;
     const parsed = parseName(name);
     try {
       // A link may lead anywhere; and opening a pipe would wait for its other end.
-      if (parsed === undefined || !Deno.statSync(path).isFile) return undefined;
+      if (parsed === undefined || !Deno.statSync(path).isFile) return "none";
       return this.#last = { id: name, ...parsed, payload: Deno.readFileSync(path) };
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
+      // A link may lead nowhere; and what is not UTF-8 in a name is shown as something else.
+      if (error instanceof Deno.errors.NotFound) return name.includes("\ufffd") || isLink(path) ? "none" : "gone";
       throw new UnreadableEventError(
         `cannot read the event ${JSON.stringify(name)} in ${this.#bus}: ${reasonOf(error, this.#bus)}`,
         { cause: error },
       );
     }
   }
+}
+
+function isLink(path: string): boolean {
+  return unlessMissing(() => Deno.lstatSync(path))?.isSymlink === true;
 }

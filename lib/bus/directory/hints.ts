@@ -4,14 +4,18 @@
  *
  * It may: old Deno releases hold 16 hints and drop the rest in silence, new ones hold more and set a flag when they drop, and
  * the kernel's own queue of 16,384 overflows without a word in all of them. What can be known is that a queue which was
- * found empty again before 16 hints had come has dropped none.
+ * found empty again before as many hints had come as it holds has dropped none.
  *
  * @module
  */
 import type { Timer } from "../../time.ts";
 
-/** How many hints the shortest queue holds. */
+/**
+ * How many hints the shortest queue holds of those that drop some without a word: Deno's own in old releases, the kernel's where
+ * Deno says so. The kernel's also holds what Deno keeps to itself, so only part of it is counted on.
+ */
 const SHORTEST_QUEUE = 16;
+const SHORTEST_QUEUE_IF_TOLD = 4096;
 
 /** How often in a row the event loop must come round without a hint before the queue is known to be empty. */
 const IDLE_TURNS = 2;
@@ -33,6 +37,7 @@ export class Hints {
   readonly #directory: string;
   readonly #watcher: Deno.FsWatcher;
   readonly #listener: HintListener;
+  readonly #queue = tellsWhatItDrops(Deno.version.deno) ? SHORTEST_QUEUE_IF_TOLD : SHORTEST_QUEUE;
   /** Hints that have come since the queue was last known to be empty, or since the last listing that is over began. */
   #run = 0;
   /** What is to become of that when the listing under way is over: hints that have come since it began. */
@@ -55,7 +60,7 @@ export class Hints {
 
   /** Whether no hint can have been dropped but those that a listing has made up for. */
   get complete(): boolean {
-    return this.#run < SHORTEST_QUEUE;
+    return this.#run < this.#queue;
   }
 
   /** A listing begins. */
@@ -103,12 +108,16 @@ export class Hints {
     if (this.#closed) return;
     this.#total++;
     const rescan = flag === "rescan";
-    this.#run = rescan ? SHORTEST_QUEUE : this.#run + 1;
-    this.#listingRun = rescan ? SHORTEST_QUEUE : this.#listingRun + 1;
+    this.#run = rescan ? this.#queue : this.#run + 1;
+    this.#listingRun = rescan ? this.#queue : this.#listingRun + 1;
     this.#settle();
     if (kind === "rename") { for (const path of paths) this.#listener.hinted(path.slice(path.lastIndexOf("/") + 1)); }
-    // A new directory under the same name may get the same inode, but never the old watch.
-    if (kind === "remove" && paths.includes(this.#directory)) this.#listener.ended();
+    if (kind === "remove") {
+      // A new directory under the same name may get the same inode, but never the old watch.
+      if (paths.includes(this.#directory)) this.#listener.ended();
+      // What has gone brings nothing, unless it has taken the place of a hint of what has come.
+      else if (this.complete) return;
+    }
     this.#listener.changed();
   }
 
@@ -118,7 +127,7 @@ export class Hints {
     if (this.#closed) return;
     if (turns === IDLE_TURNS) {
       this.#idleTimer = undefined;
-      if (this.#listingRun < SHORTEST_QUEUE) this.#listingRun = 0;
+      if (this.#listingRun < this.#queue) this.#listingRun = 0;
       if (!this.complete) return;
       this.#run = 0;
       this.#listener.settled();
@@ -127,4 +136,10 @@ export class Hints {
     const total = this.#total;
     this.#idleTimer = setTimeout(() => this.#awaitIdle(total === this.#total ? turns + 1 : 0));
   }
+}
+
+/** Whether a release of Deno sets a flag where it has dropped hints. */
+function tellsWhatItDrops(release: string): boolean {
+  const [major, minor] = release.split(".").map(Number);
+  return major > 2 || (major === 2 && minor >= 9);
 }

@@ -20,8 +20,10 @@ export interface Answer {
   readonly topic?: unknown;
   /** What the question had as its `ref`. */
   readonly ref?: unknown;
-  /** Why it was refused. */
+  /** Why it was refused, or is not to be had. */
   readonly reason: string;
+  /** The id of the event after which something is gone. */
+  readonly after: string | undefined;
   /** A position; `null` for the start, `undefined` if the hub cannot tell. */
   readonly place: EventMark | null | undefined;
 }
@@ -54,12 +56,13 @@ export function readReceived(text: string, parse: (text: string) => unknown): Re
  * @param payload a JSON value
  */
 export function readAnswer(payload: unknown): Answer {
-  const { topic, ref, reason, at, time } = membersOf(payload);
+  const { topic, ref, reason, after, at, time } = membersOf(payload);
   const place = typeof at === "string" ? { id: at, time: typeof time === "string" ? time : "" } : undefined;
   return {
     topic,
     ref,
     reason: typeof reason === "string" ? reason : "it did not say why",
+    after: typeof after === "string" ? after : undefined,
     place: at === null ? null : place,
   };
 }

@@ -8,9 +8,10 @@
  * @module
  */
 import { BusError, type EventMark, type SubscribeOptions } from "../../bus.ts";
+import { isAfter, placeOf } from "../../bus/place.ts";
 import { compileFilter } from "../../filter.ts";
 import type { Answer } from "./received.ts";
-import { type Beginning, isAfter, Trail } from "./trail.ts";
+import { type Beginning, Trail } from "./trail.ts";
 
 /** What {@linkcode Subscriptions} need of their client. */
 export interface SubscriptionsClient {
@@ -59,6 +60,9 @@ interface Waiter {
   reject(error: BusError): void;
 }
 
+/** What is asked for by whoever begins at the start and has had nothing yet. */
+const ALL: Beginning = { replay: "all" };
+
 /** The filters of one client. */
 export class Subscriptions {
   readonly #client: SubscriptionsClient;
@@ -83,9 +87,11 @@ export class Subscriptions {
   constructor(client: SubscriptionsClient, from: SubscribeOptions["from"] = "now") {
     this.#client = client;
     this.#from = from;
-    if (from === "start") this.#trail.begin(null);
-    // When that event was published is not known: anything that comes is taken to be later.
-    else if (typeof from === "object" && "after" in from) this.#trail.begin({ id: from.after, time: "" });
+    const place = placeOf(from);
+    if (place === undefined) return;
+    this.#trail.begin(place.after ?? null);
+    for (const mark of place.seen) this.#trail.note(mark, 0);
+    if (place.gone !== undefined) this.#trail.noteGap(place.gone);
   }
 
   /** Whether all that is wanted has been asked for, so that what is published from now on comes back to who wants it. */
@@ -177,7 +183,7 @@ export class Subscriptions {
       return this.#subscribe({ filters: missing.map(([filter]) => filter), kind: "first" }, this.#beginning());
     }
     // All of them share one place to come back to.
-    const place = this.#trail.resume();
+    const place = this.#trail.resume() ?? (this.#from === "start" ? ALL : undefined);
     if (place === undefined) this.#askAnew(had, "its hub did not tell where it was");
     else this.#subscribe({ filters: had, kind: "again" }, place);
   }
@@ -186,7 +192,7 @@ export class Subscriptions {
     if (this.#from === "now") return { replay: 0 };
     const last = typeof this.#from === "object" && "last" in this.#from ? this.#from.last : 0;
     // Some of the past may have come already, before an earlier connection ended.
-    return this.#trail.resume() ?? { replay: last };
+    return this.#trail.resume() ?? (this.#from === "start" ? ALL : { replay: last });
   }
 
   /** Subscribes from now on, because where it was is not to be had. */
@@ -279,8 +285,14 @@ export class Subscriptions {
    * @returns whether it is wanted: it has not been had before, and does not lie before what asked for it
    */
   isNew(topic: string, mark: EventMark, bytes: number): boolean {
+    if (this.#from === "start") this.#trail.begin(null);
     if (!this.#trail.note(mark, bytes)) return false;
     return this.#ask?.kind !== "again" || !this.#isTooOld(topic, mark);
+  }
+
+  /** Takes note of events that are gone. Returns whether that is news. */
+  isNewGap(until: EventMark): boolean {
+    return this.#trail.noteGap(until);
   }
 
   /** Whether only filters match that were added after the event. Those that come back share the place of the oldest. */

@@ -7,6 +7,7 @@
  * @module
  */
 import type { EventMark } from "../../bus.ts";
+import { isAfter, isKnownGap } from "../../bus/place.ts";
 
 /** How far before the newest event one that comes late is still found, in milliseconds. */
 const WINDOW_MS = 5000;
@@ -19,20 +20,22 @@ const MAX_EVENTS = 2000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Where to begin, as a `__subscribe` says it. */
-export type Beginning = { readonly after: string } | { readonly replay: "all" | number };
+export type Beginning = { readonly after: string | null } | { readonly replay: "all" | number };
 
 /** What has been had, and the place to come back to. */
 export class Trail {
-  /** All up to here has been had. `null` stands for the start, and `undefined` for nobody knows. */
+  /** All up to here has been had. `null` stands for the place before the first event ever, and `undefined` for nobody knows. */
   #base: EventMark | null | undefined;
   /** What has been had after it, by id. */
   readonly #seen = new Map<string, { readonly time: string; readonly bytes: number }>();
   #bytes = 0;
+  /** What has been removed up to here is known to be gone. */
+  #gone: EventMark | undefined;
 
   /**
    * Begins at a place, if there is none yet.
    *
-   * @param place all up to here is done with; `null` for the start
+   * @param place all up to here is done with; `null` for the place before the first event ever
    */
   begin(place: EventMark | null): void {
     if (this.#base === undefined) this.#base = place;
@@ -63,6 +66,19 @@ export class Trail {
   }
 
   /**
+   * Takes note of events that are gone.
+   *
+   * @param until the last of them
+   * @returns whether that is news: a hub knows of the place to which a client comes back, and not of what it has had after it
+   */
+  noteGap(until: EventMark): boolean {
+    const seen = Array.from(this.#seen, ([id, { time }]) => ({ id, time }));
+    if (isKnownGap({ after: this.#base ?? undefined, seen, gone: this.#gone }, until)) return false;
+    this.#gone = until;
+    return true;
+  }
+
+  /**
    * What to ask for to come back.
    *
    * @param now the time, in milliseconds
@@ -76,7 +92,7 @@ export class Trail {
     // Without its Z, a time in milliseconds sorts before all the nanoseconds within them.
     this.#forget(Number.isNaN(newestMs) ? "" : new Date(newestMs - WINDOW_MS).toISOString().slice(0, -1));
     if (this.#base === undefined) return undefined;
-    return this.#base === null ? { replay: "all" } : { after: this.#base.id };
+    return { after: this.#base?.id ?? null };
   }
 
   /** Forgets what is older than a time, and what is too much. The last of that is the new place to begin after. */
@@ -89,9 +105,4 @@ export class Trail {
       if (!this.#base || isAfter(mark, this.#base)) this.#base = mark;
     }
   }
-}
-
-/** Whether an event comes after another in the order of a bus that keeps events. */
-export function isAfter(a: EventMark, b: EventMark): boolean {
-  return a.time > b.time || (a.time === b.time && a.id > b.id);
 }

@@ -40,7 +40,8 @@ const TOKEN_KEY = "ollie.token";
  * @typedef {object} Listener
  * @property {(state: State) => void} state is told how the connection stands
  * @property {(event: { topic: string, time: string, line: string, tense: Tense }) => void} event is given each event, once
- * @property {() => void} gap is told that events may have been missed
+ * @property {() => void} lost is told that events may have been missed, since the hub cannot go on where it was
+ * @property {(until: string) => void} gap is told that events are gone which the page was to have, the last of them from that time
  * @property {(reason: string) => void} forbidden is told that what was asked for may not be read
  * @property {(reason: string) => void} trouble is told of anything else that has gone wrong
  */
@@ -188,7 +189,7 @@ export class Connection {
     const place = this.#progress.request;
     const fromNow = () => {
       this.#progress = new Progress();
-      this.#listener.gap();
+      this.#listener.lost();
       this.#subscribeFromNow();
     };
     if (place === undefined) return fromNow();
@@ -261,6 +262,8 @@ export class Connection {
       this.#publishing.delete(payload.ref);
     } else if (type === "__pong") {
       if (payload === SUBSCRIBED) this.#settled();
+    } else if (type === "__gap") {
+      if (this.#progress.noteGap(payload.at, payload.time)) this.#listener.gap(payload.time);
     } else if (type === "__error") {
       this.#refused(payload);
     }

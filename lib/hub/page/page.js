@@ -16,7 +16,7 @@ import { hideNotice, showNotice, showState, startStatus } from "./status.js";
 import { Tail } from "./tail.js";
 import { TopicTable } from "./topic_table.js";
 import { Topics } from "./topics.js";
-import { countText, millisecondsOf } from "./words.js";
+import { clockText, countText, millisecondsOf } from "./words.js";
 
 /** How many topics are counted: some megabytes' worth. */
 const MAX_TOPICS = 20_000;
@@ -57,8 +57,12 @@ const connection = new Connection({
     if (tense !== "past") seconds.add(secondOf(tense === "live" ? now : published));
     tail.add({ topic, time, line });
   },
-  gap() {
+  lost() {
     showNotice(`Events may have been missed: the connection was lost at ${lostAt}, and the hub's bus keeps none.`);
+  },
+  gap(until) {
+    const last = clockText(millisecondsOf(until), Date.now());
+    showNotice(`Events are missing, the last from ${last}: they were removed before this page could have them.`);
   },
   forbidden(reason) {
     isRestricted = true;

@@ -29,6 +29,8 @@ export class Progress {
   #seen = [];
   #seenCount = 0;
   #last = 0;
+  /** Up to when what has been removed is known to be gone. */
+  #gone = "";
 
   /**
    * Notes an event.
@@ -65,14 +67,26 @@ export class Progress {
   }
 
   /**
+   * Notes events that are gone.
+   *
+   * @param {string} id of the last of them
+   * @param {string} time of the same
+   * @returns {boolean} whether that is news: the hub knows of the place to which the page comes back, and not of what has come after it
+   */
+  noteGap(id, time) {
+    if (this.#seen.some(({ ids }) => ids.has(id)) || time <= this.#gone) return false;
+    this.#gone = time;
+    return true;
+  }
+
+  /**
    * What to ask the hub for.
    *
-   * @returns {{ after: string } | { replay: "all" } | undefined} `undefined` if there is no place to go on from
+   * @returns {{ after: string | null } | undefined} `undefined` if there is no place to go on from
    */
   get request() {
     const place = this.#places[this.#placeToGoOn()];
-    if (place === undefined) return undefined;
-    return place.id === null ? { replay: "all" } : { after: place.id };
+    return place && { after: place.id };
   }
 
   /** The index of the newest place that lies before the overlap. */

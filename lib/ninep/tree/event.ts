@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type Bus, BusError, type Subscription, UnreadableEventError } from "../../bus.ts";
+import { type Bus, BusError, GapError, type Subscription, UnreadableEventError } from "../../bus.ts";
+import { BEFORE_ALL, placeOf } from "../../bus/place.ts";
 import type { BusEvent } from "../../event.ts";
 import { Errno, NinepError } from "../error.ts";
 import type { OpenFile, OpenMode, ReadRequest, WriteRequest } from "../file.ts";
@@ -130,8 +131,10 @@ export class EventStream implements OpenFile {
       ({ value }) => subscription === this.#subscription ? this.#recordOf(value) : undefined,
       (error) => {
         if (subscription !== this.#subscription) return undefined;
-        // One event that cannot be read is passed by; after anything else, the next read begins anew.
-        if (!(error instanceof UnreadableEventError)) this.#unsubscribe();
+        // What cannot be given is passed by; after anything else, the next read begins anew.
+        if (error instanceof GapError) {
+          this.#goOnFrom({ ...placeOf(this.#request.from) ?? BEFORE_ALL, gone: error.until });
+        } else if (!(error instanceof UnreadableEventError)) this.#unsubscribe();
         throw asNinepError(error);
       },
     );
@@ -143,8 +146,12 @@ export class EventStream implements OpenFile {
       throw new NinepError("the bus has ended", Errno.EPIPE);
     }
     this.#counters.delivered++;
-    // Should the subscription break, the one after it goes on from here.
-    if (this.#request.from !== "now") this.#request = { ...this.#request, from: { after: event.id } };
+    this.#goOnFrom({ after: event.id });
     return this.#format.record(event, this.#request);
+  }
+
+  /** Should the subscription break, the one after it goes on from there. */
+  #goOnFrom(from: EventRequest["from"]): void {
+    if (this.#request.from !== "now") this.#request = { ...this.#request, from };
   }
 }

@@ -3,13 +3,16 @@
  *
  * @module
  */
-import { BusError, SlowConsumerError, UnreadableEventError } from "../../bus.ts";
+import { BusError, type EventMark, GapError, SlowConsumerError, UnreadableEventError } from "../../bus.ts";
 import { TopicError } from "../../event.ts";
 import { FilterError } from "../../filter.ts";
 import { Errno, NinepError } from "../error.ts";
 
 /** What the text begins with where one event cannot be read, and the next read brings the one after it. */
 export const UNREADABLE = "unreadable event: ";
+
+/** What it begins with where events are gone. What follows is JSON. */
+const GAP = "events are gone: ";
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -42,6 +45,31 @@ export function asNinepError(error: unknown): unknown {
   if (error instanceof UnreadableEventError) {
     return new NinepError(`${UNREADABLE}${error.message}`, Errno.EIO, { cause: error });
   }
+  if (error instanceof GapError) return new NinepError(gapText(error), Errno.EPIPE, { cause: error });
   if (error instanceof BusError) return new NinepError(error.message, Errno.EIO, { cause: error });
   return error;
+}
+
+/** A gap, for people and programs. */
+function gapText({ after, until: { id, time } }: GapError): string {
+  return `${GAP}${JSON.stringify({ after, until: id, time })}`;
+}
+
+/**
+ * Reads what a server answered where events are gone.
+ *
+ * @param message the text of an Rerror
+ * @returns `undefined` if it says something else
+ */
+export function parseGap(
+  message: string,
+): { readonly after: string | undefined; readonly until: EventMark } | undefined {
+  if (!message.startsWith(GAP)) return undefined;
+  try {
+    const { after, until, time } = JSON.parse(message.slice(GAP.length));
+    if (![until, time].every((word) => typeof word === "string")) return undefined;
+    return { after: typeof after === "string" ? after : undefined, until: { id: until, time } };
+  } catch {
+    return undefined;
+  }
 }

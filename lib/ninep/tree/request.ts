@@ -4,6 +4,7 @@
  * @module
  */
 import type { SubscribeOptions } from "../../bus.ts";
+import { BEFORE_ALL } from "../../bus/place.ts";
 import { filterList } from "../../filter.ts";
 import { Errno, NinepError } from "../error.ts";
 
@@ -31,7 +32,8 @@ const OPTION = /^(replay|after|payload)=(.*)$/s;
 
 /**
  * Reads what was written: `FILTER... [replay=all | replay=N | after=ID] [payload=base64]`. Without a filter, every event is
- * meant. An id may be a JSON string: the names of files, which are the ids of a directory's events, may hold white space.
+ * meant. An id may be a JSON string: the names of files, which are the ids of a directory's events, may hold white space. An empty
+ * one stands for the place before the first event that there ever was.
  *
  * @param text words separated by white space
  * @throws {FilterError} if one of the filters is not one
@@ -57,15 +59,16 @@ export function parseRequest(text: string): EventRequest {
     }
     if (from !== undefined) throw invalid("events begin at one place: write one replay= or after=");
     if (name === "after" && value === "") throw invalid("after= takes the id of an event");
-    from = name === "after" ? { after: parseId(value) } : parseReplay(value);
+    from = name === "after" ? parsePlace(value) : parseReplay(value);
   }
   return { filters: filterList(filters.length > 0 ? filters : ">"), from: from ?? "now", base64 };
 }
 
-function parseId(value: string): string {
-  if (!value.startsWith('"')) return value;
+function parsePlace(value: string): EventRequest["from"] {
+  if (!value.startsWith('"')) return { after: value };
   try {
-    return JSON.parse(value);
+    const id = JSON.parse(value);
+    return id === "" ? BEFORE_ALL : { after: id };
   } catch {
     throw invalid(`after= takes an id, or a JSON string, not ${value}`);
   }

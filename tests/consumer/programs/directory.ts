@@ -27,5 +27,5 @@ for (const attempt of [() => bus.publish("two words", ""), () => openBus("kafka:
 }
 
 // What carries the others is at hand as well, though nothing more may be loaded.
-const others = await Promise.all(["mem:", "unix:/run/ollie", "ws://localhost:8080"].map(openBus));
+const others = await Promise.all(["mem:", "unix:/run/ollie", "ws://localhost:8080"].map((address) => openBus(address)));
 console.log(others.map(({ constructor }) => constructor.name).join(" "));

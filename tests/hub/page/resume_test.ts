@@ -5,7 +5,7 @@ Deno.test("a page that has seen nothing has nowhere to go on from, or where the 
   assert.equal(new Progress().request, undefined);
   const empty = new Progress();
   empty.begin(null, 0);
-  assert.deepEqual(empty.request, { replay: "all" });
+  assert.deepEqual(empty.request, { after: null });
   const quiet = new Progress();
   quiet.begin("9", 0);
   assert.deepEqual(quiet.request, { after: "9" });
@@ -24,7 +24,7 @@ Deno.test("in the first seconds it goes on from the very start", () => {
   const progress = new Progress();
   progress.begin(null, 0);
   for (let i = 1; i <= 40; i++) progress.note(`id ${i}`, i * 100);
-  assert.deepEqual(progress.request, { replay: "all" });
+  assert.deepEqual(progress.request, { after: null });
 });
 
 Deno.test("events that came together, as the past does, are known for as long as they can come again", () => {
@@ -43,4 +43,14 @@ Deno.test("in a flood it remembers a bounded number of ids, and goes on from amo
   const [, place] = after.split(" ").map(Number);
   assert(place >= 390_000, after);
   for (let i = place + 1; i < 500_000; i++) assert(!progress.note(`id ${i}`, 5000));
+});
+
+Deno.test("a gap is news once, and not where the page has had what is gone", () => {
+  const progress = new Progress();
+  progress.note("a", 0);
+  progress.note("b", 1);
+  assert(!progress.noteGap("b", "2026-01-01T00:00:01Z"));
+  assert(progress.noteGap("c", "2026-01-01T00:00:02Z"));
+  assert(!progress.noteGap("c", "2026-01-01T00:00:02Z"));
+  assert(progress.noteGap("d", "2026-01-01T00:00:03Z"));
 });
