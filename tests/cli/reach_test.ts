@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { relative } from "node:path";
 import { exists, temporaryDirectory } from "../temporary.ts";
-import { OLLIE, ollie, Running, startListening, startServer } from "./ollie.ts";
+import { ollie, Running, startListening, startServer } from "./ollie.ts";
 
 /** Names of files that mean something else elsewhere: in a URL, a shell, or a list of permissions. */
 const NAMES = ["plain", "with space", "comma,comma", "per%63ent", "ümlaut", "colon:colon", "~", "[1]*"];
@@ -43,28 +43,4 @@ Deno.test("a host that there cannot be is no fault of ours", async () => {
       );
     }
   }
-});
-
-Deno.test("a directory of which a part is denied cannot be given to a server, and is named", async () => {
-  using directory = temporaryDirectory();
-  const [deno, ...words] = OLLIE;
-  // The executable's permissions are its own.
-  if (words.length === 0) return;
-  const { code, stderr } = await new Deno.Command(deno, {
-    args: [
-      ...words.map((word) => word === "--allow-read" ? `--deny-read=${directory.path}/secret` : word).toSpliced(
-        1,
-        0,
-        "-R",
-      ),
-      ...["hub", "--listen", "0", directory.path],
-    ],
-    env: { NO_COLOR: "1" },
-  }).output();
-  assert.equal(
-    new TextDecoder().decode(stderr),
-    `ollie hub: cannot start the server: Deno does not let this program read ${directory.path}: ` +
-      `start it with --allow-read=${directory.path}\n`,
-  );
-  assert.equal(code, 1);
 });
