@@ -18,6 +18,7 @@ import { keepPermissions } from "./permissions.ts";
 import { parseBytes, parseCount } from "./quantity.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
 import { reachOfBus } from "./reach.ts";
+import { firstSignal } from "./signals.ts";
 
 const options = {
   listen: { short: "l", value: "[HOST:]PORT", help: "listen there (default: 127.0.0.1:8080)" },
@@ -128,6 +129,7 @@ export async function run(args: readonly string[]): Promise<number> {
       verbose: values.verbose,
       page: await readPage(),
     },
+    signal: firstSignal(),
     listening: async ([url]) => {
       await notifyReady("ollie hub", [url], manager);
       keepPermissions();

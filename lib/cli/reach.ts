@@ -52,14 +52,19 @@ export function reachOfBus(address: string): Reach {
  *
  * @param module its module
  * @param reach what it may reach
- * @throws {CommandError} if this program may not reach all of that itself
+ * @throws {CommandError} if this program may not reach all of that itself, or if there can be no such host
  */
 export function workerFor(module: URL, reach: Reach): Worker {
   try {
     return startWorker(module, reach);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotCapable)) throw error;
-    throw new CommandError(`cannot start the server: ${lackOf(reach)}`, { cause: error });
+    const why = error instanceof Deno.errors.NotCapable
+      ? lackOf(reach)
+      : error instanceof URIError
+      ? error.message
+      : undefined;
+    if (why === undefined) throw error;
+    throw new CommandError(`cannot start the server: ${why}`, { cause: error });
   }
 }
 
@@ -77,7 +82,7 @@ function lackOf({ directories, sockets, hosts }: Reach): string {
     return state !== "granted" || partial;
   });
   // If it is none of these, it is the part of the network that a socket is, which not every Deno can be asked about.
-  const [name, what] = missing ?? ["net", `unix:${sockets[0]}`];
+  const [name, what] = missing ?? ["net", sockets.map(unixScope).at(0)];
   return withoutPermission(name, what);
 }
 
@@ -87,12 +92,17 @@ function startWorker(module: URL, { directories, sockets, hosts }: Reach): Worke
   const start = (net: string[]) =>
     new Worker(module, { type: "module", deno: { permissions: { read: paths, write: paths, net, ...rest } } });
   try {
-    return start([...hosts, ...sockets.map((path) => `unix:${path}`)]);
+    return start([...hosts, ...sockets.map(unixScope)]);
   } catch (error) {
     // For a Deno to which a socket in the file system is no part of the network, that is no address.
     if (!(error instanceof URIError)) throw error;
     return start([...hosts]);
   }
+}
+
+/** A socket as the part of the network that it is. Relative paths are none there. */
+function unixScope(path: string): string {
+  return `unix:${path.startsWith("/") ? path : `${Deno.cwd()}/${path}`}`;
 }
 
 /** Where a program's modules come from, if that is over the network: it may load them, and nothing else. */

@@ -20,6 +20,7 @@ import { notifyReady, notifySocket } from "./readiness.ts";
 import { type Reach, reachOfBus } from "./reach.ts";
 import type { NinepSettings } from "./serve9p_worker.ts";
 import { parseServerAddress } from "./server_address.ts";
+import { firstSignal } from "./signals.ts";
 
 const options = {
   listen: {
@@ -88,6 +89,7 @@ export async function run(args: readonly string[]): Promise<number> {
   // Where this program has come over the network, so does the worker.
   keepPermissions("read", "write", "net", "import");
 
+  const signal = firstSignal();
   using sockets = new DisposableStack();
   const places: SocketPlace[] = [];
   const listen: NinepAddress[] = [];
@@ -105,6 +107,7 @@ export async function run(args: readonly string[]): Promise<number> {
     module: new URL("./serve9p_worker.ts", import.meta.url),
     reach: reachOf(bus, listen, places),
     settings: { bus, busOptions: said, listen, maxConnections, maxFids, retained, debug: values.debug },
+    signal,
     listening: async (listened) => {
       for (const place of places) place.put();
       const reached = addresses.map((address, i) =>
