@@ -12,14 +12,14 @@ import { quoted, Stage } from "./stage.ts";
 /** Where the dashboard is, unless somebody else is there. */
 const PORT = "8080";
 
-/** How many events are kept. A demo that runs for days is not to fill the disk. */
-const KEPT = 5000;
+/** What is kept. A demo that runs for days is not to fill the disk. */
+const RETAINED = "keep=5000";
 
 /** What starts ollie from its source, with the permissions that the task of that name gives it. */
 const FROM_SOURCE = [
   Deno.execPath(),
   ...["run", "--quiet", "--no-prompt", "--allow-read", "--allow-write", "--allow-net"],
-  ...["--allow-env=OLLIE_9P,NATS_CREDS,NOTIFY_SOCKET", new URL("../cli.ts", import.meta.url).pathname],
+  ...["--allow-env=OLLIE_9P,NOTIFY_SOCKET", Deno.realPathSync(`${import.meta.dirname}/../cli.ts`)],
 ];
 
 Deno.exit(await main());
@@ -41,18 +41,12 @@ async function main(): Promise<number> {
 async function show(stage: Stage): Promise<Deno.Signal> {
   const path = `${stage.directory}/bus`;
   const socket = await stage.start("serve9p", "--listen", `unix:${stage.directory}/9p`, path);
-  const url = await stage.start("hub", "--listen", PORT, path)
-    .catch(() => stage.start("hub", "--listen", "0", path));
+  const hub = (port: string) => stage.start("hub", "--listen", port, "--retain", RETAINED, path);
+  const url = await hub(PORT).catch(() => hub("0"));
   console.log(invitation(stage, path, socket, url));
   await using bus = await openBus(path);
-  const kept: string[] = [];
   const publish: Publish = async (topic, payload) => {
-    const { id } = await bus.publish(topic, typeof payload === "string" ? payload : JSON.stringify(payload));
-    // A directory gives every event an id, which is its file's name.
-    kept.push(id!);
-    if (kept.length <= KEPT) return;
-    // Somebody else may have tidied up.
-    await Deno.remove(`${path}/events/${kept.shift()}`).catch(() => {});
+    await bus.publish(topic, typeof payload === "string" ? payload : JSON.stringify(payload));
   };
   return await Promise.race([stage.fell, perform(publish)]);
 }

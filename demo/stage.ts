@@ -120,7 +120,7 @@ async function listening(said: ReadableStream<string>, who: string): Promise<str
     const { value, done } = await reader.read();
     if (done) throw new Error(text.trim() || `${who} has ended before it listened`);
     text += value;
-    const [, address] = /: listening on (\S+)\n/.exec(text) ?? [];
+    const [, address] = /: listening on (.+)\n/.exec(text) ?? [];
     if (address === undefined) continue;
     passOn(reader);
     return address;

@@ -73,6 +73,11 @@ export const USES: readonly Use[] = [
     flags: { read: "lib,/tmp/a", write: "/tmp/a", net: "127.0.0.1:8080" },
   },
   {
+    args: "prune --keep 1 /tmp/a",
+    may: "read and write files",
+    flags: { read: "lib,/tmp/a", write: "/tmp/a" },
+  },
+  {
     args: "completions bash",
     may: "nothing",
     flags: { read: "lib" },

@@ -154,7 +154,7 @@ export class DirectoryBus implements Bus {
       }
       // Read only now: what has been removed before it could be listed was told of before.
       const removals = this.#removals.read();
-      const missed = place && removals.missedSince(place, (name) => subscription.wants(name), (name) => {
+      const missed = place && removals.missedSince(place, (name) => subscription.matches(name), (name) => {
         return arrived.has(name) || all[countUpTo(name, all) - 1] === name;
       });
       const position = place === undefined

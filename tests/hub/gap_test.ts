@@ -2,14 +2,17 @@
 import assert from "node:assert/strict";
 import { markOf } from "../../lib/bus/directory/order.ts";
 import { prune } from "../../lib/bus/directory/prune.ts";
-import { DirectoryBus, GapError, HubBus, Spoke, type SubscribeOptions } from "../../mod.ts";
+import { PulledSubscription } from "../../lib/bus/subscription.ts";
+import { Hub } from "../../lib/hub/hub.ts";
+import { type Bus, type BusEvent, DirectoryBus, GapError, HubBus, Spoke, type SubscribeOptions } from "../../mod.ts";
 import { make, nameAt } from "../bus/directory/bus_files.ts";
 import { textsOf } from "../bus/reading.ts";
-import { within } from "../deadline.ts";
+import { until, within } from "../deadline.ts";
+import { event } from "../ninep/scripted.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { EventStream } from "./event_stream.ts";
 import { HubProcess } from "./hub_process.ts";
-import { RawWebSocket } from "./raw_websocket.ts";
+import { type Heard, RawWebSocket } from "./raw_websocket.ts";
 import { RestartedHub } from "./running_hub.ts";
 import { ScriptedHub } from "./scripted_hub.ts";
 
@@ -128,6 +131,66 @@ Deno.test("a spoke that was away while events were removed says that some have b
   await hub.restart();
   await came(4);
   assert.deepEqual(told.slice(3), [5]);
+});
+
+/** A subscription that gives what a test puts into it. */
+class Given extends PulledSubscription {
+  readonly #given: (BusEvent | Error)[] = [];
+
+  constructor() {
+    super(undefined);
+    this.begun();
+  }
+
+  give(...given: (BusEvent | Error)[]): void {
+    this.#given.push(...given);
+    this.wake();
+  }
+
+  protected take(): BusEvent | undefined {
+    const next = this.#given.shift();
+    if (next instanceof Error) throw next;
+    return next;
+  }
+
+  protected release(): void {}
+}
+
+Deno.test("where the hub itself comes too late for an event, all who are subscribed are told, in its place", async () => {
+  const given = new Given();
+  const bus: Bus = {
+    publish: () => Promise.reject(new Error("nobody publishes")),
+    subscribe: () => given,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const log: string[] = [];
+  const hub = new Hub(bus, { log: (message) => log.push(message) });
+  await hub.ready;
+  const { port1, port2 } = new MessageChannel();
+  const other = new MessageChannel();
+  hub.addConnection(port1);
+  hub.addConnection(other.port1);
+  other.port2.onmessage = () => assert.fail("who is not subscribed was told");
+  const heard: Heard[] = [];
+  const whole = new Promise<void>((resolve) => {
+    port2.onmessage = ({ data }) => heard.push(JSON.parse(data)) === 4 && resolve();
+  });
+  port2.postMessage('{"type":"__subscribe","payload":{"topic":"n"}}');
+  port2.postMessage('{"type":"__ping","payload":1}');
+  await until("the subscription", () => heard.length === 1);
+  const gap = new GapError("bus", { after: names[0], until: markOf(names[1]) });
+  given.give(event(names[0], "1"), gap, event(names[2], "3"));
+  await within(whole, "all of it");
+  assert.deepEqual(heard.map(({ type }) => type), ["__pong", "n", "__gap", "n"]);
+  assert.deepEqual(heard[2].payload, {
+    reason: gap.message,
+    after: names[0],
+    at: names[1],
+    time: markOf(names[1]).time,
+  });
+  assert.deepEqual(log, [gap.message]);
+  await hub.close();
+  for (const port of [port2, other.port2]) port.close();
 });
 
 Deno.test("a client believes a hub that tells of a gap, and no nonsense", async () => {

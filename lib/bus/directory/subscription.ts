@@ -93,9 +93,14 @@ export class DirectorySubscription extends PulledSubscription implements LogRead
     return this.#position;
   }
 
-  /** Whether an event matches one of the filters, and has not been had before. */
+  /** Whether an event matches one of the filters. */
+  matches(name: string): boolean {
+    return this.#matches(topicOf(name));
+  }
+
+  /** Whether it does, and has not been had before. */
   wants(name: string): boolean {
-    return this.#matches(topicOf(name)) && !this.#done.has(name);
+    return this.matches(name) && !this.#done.has(name);
   }
 
   /** Begins. */

@@ -52,6 +52,7 @@ export const EXIT_STATUS: Words = {
 /** What is read from the environment. */
 export const ENVIRONMENT: Words = {
   OLLIE_9P: "the address of the 9P server that ollie 9p uses, unless --address gives one",
+  NOTIFY_SOCKET: "where ollie hub and ollie serve9p tell a service manager, such as systemd, that they listen",
   NO_COLOR: "if it is set, and not empty, nothing that is printed is in colour or bold",
 };
 

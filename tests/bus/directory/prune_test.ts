@@ -75,7 +75,6 @@ Deno.test("what is no event, or is dated in the future, stays and does not count
   new Deno.Command("mkfifo", { args: [`${path}/events/${nameAt(4)}`] }).outputSync();
   new Deno.Command("bash", { args: ["-c", `touch "$1/${nameAt(5)}"$'\\xff'`, "-", `${path}/events`] }).outputSync();
   const others = namesIn(path).filter((name) => !events.includes(name));
-  assert.equal(others.length, 6);
   const { events: count, ahead: left } = await prune(path, { keep: 1, olderThan: HOUR_MS });
   assert.deepEqual([count, left], [3, 2]);
   assert.deepEqual(namesIn(path), others);
