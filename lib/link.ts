@@ -31,6 +31,10 @@ export interface LinkEnd {
 
 /** Remembers how far a link has come. */
 export interface LinkProgress {
+  /** Where it is; `undefined` if it has not begun. */
+  readonly position: Position | undefined;
+  /** It begins. */
+  create(position: Position): void;
   /** An event is on the target, or is not to be, as all are that came before it. */
   record(mark: EventMark): void;
   /** Events up to this one are gone. */
@@ -41,12 +45,12 @@ export interface LinkProgress {
 export interface LinkOptions {
   /** Which events are. */
   readonly filters: readonly string[];
-  /** Where to begin. */
-  readonly from: "now" | "start" | Position;
+  /** Remembers how far it has come, and so has it begin there, or with the past. Without it, it begins now. */
+  readonly progress: LinkProgress | undefined;
   /** Ends it, when what is under way has arrived, or after some seconds. */
   readonly signal: AbortSignal;
-  /** Is called once nothing can be missed, with the place where it begins, if that is known. Returns what remembers how far it comes. */
-  readonly begun: (position: Position | undefined) => LinkProgress | undefined;
+  /** Is called once nothing can be missed. */
+  readonly begun: () => void;
   /** Takes what somebody should know, as sentences. */
   readonly log: (message: string) => void;
 }
@@ -57,43 +61,84 @@ const END_MS = 5000;
 /** For how long it may copy before others have their turn, in milliseconds. */
 const TURN_MS = 20;
 
+/** How long to wait before a source that has failed is tried again, in milliseconds, at first and at most. */
+const RETRY_MS = 100;
+const MAX_RETRY_MS = 5000;
+
 /**
  * Copies events until it is told to end.
  *
  * @param source where they come from
  * @param target where they go
  * @param options which of them, and who is told
- * @throws {BusError} if both are the same bus, or one of them cannot be reached at first, or the source fails
+ * @throws {BusError} if both are the same bus, or one of them cannot be used at first
  */
 export async function link(source: LinkEnd, target: LinkEnd, options: LinkOptions): Promise<void> {
-  const { filters, from, signal, begun, log } = options;
   if (await source.bus.identity() === await target.bus.identity()) {
     throw new BusError(`${source.name} and ${target.name} are the same bus: a link is from one bus to another`);
   }
-  const subscription = source.bus.subscribe(filters, { from, signal });
-  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  const { signal, log } = options;
+  const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => {});
-  const publish = (event: BusEvent) => copy(event, source, target);
-  const transfers = new Transfers({ target: target.name, publish, log, signal, failed: fail });
+  const transfers = new Transfers({
+    target: target.name,
+    publish: (event) => copy(event, source, target),
+    log,
+    signal,
+    failed: reject,
+  });
   try {
-    const progress = begun(await subscription.ready);
-    try {
-      await Promise.race([failed, readAll(subscription, transfers, progress, log)]);
-    } finally {
-      await Promise.race([failed, waitAtMost(END_MS, transfers.settled())]);
-    }
+    await Promise.race([failed, follow(source, transfers, options)]);
+    await Promise.race([failed, waitAtMost(END_MS, transfers.settled())]);
   } finally {
     transfers.close();
-    await subscription.return();
   }
+}
+
+/** Has all that comes from the source transferred. A source that fails is tried again. */
+async function follow(source: LinkEnd, transfers: Transfers, options: LinkOptions): Promise<void> {
+  const { filters, progress, signal, begun, log } = options;
+  const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  let state: "new" | "there" | "away" = "new";
+  for (let retryMs = RETRY_MS; !signal.aborted;) {
+    const from = progress === undefined ? "now" : progress.position ?? "start";
+    const subscription = source.bus.subscribe(filters, { from, signal });
+    try {
+      const position = await subscription.ready;
+      if (signal.aborted) return;
+      if (progress !== undefined && progress.position === undefined) progress.create(known(position, source));
+      if (state === "new") begun();
+      else log(`${source.name} is back`);
+      state = "there";
+      retryMs = RETRY_MS;
+      return await readAll(subscription, transfers, options);
+    } catch (error) {
+      if (state === "new" || !(error instanceof BusError)) throw error;
+      const fate = progress === undefined
+        ? "what is published until it is back is not copied"
+        : "it is tried again until it works";
+      if (state === "there") log(`${error.message}; ${fate}`);
+      state = "away";
+      // Only then it is known where to go on.
+      await Promise.race([aborted, transfers.settled()]);
+      await Promise.race([aborted, new Promise((resolve) => setTimeout(resolve, retryMs))]);
+      retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
+    } finally {
+      await subscription.return();
+    }
+  }
+}
+
+function known(position: Position | undefined, { name }: LinkEnd): Position {
+  if (position !== undefined) return position;
+  throw new BusError(`${name} does not tell which events there are now, so nobody could come back there`);
 }
 
 /** Reads events, and has them transferred, until there are no more. */
 async function readAll(
   subscription: Subscription,
   transfers: Transfers,
-  progress: LinkProgress | undefined,
-  log: (message: string) => void,
+  { progress, log }: LinkOptions,
 ): Promise<void> {
   for (let began = performance.now();;) {
     await transfers.room();
@@ -119,7 +164,7 @@ async function copy(event: BusEvent, source: LinkEnd, target: LinkEnd): Promise<
   const from = await source.bus.identity();
   const to = await target.bus.identity();
   const { id, payload, via = [] } = event;
-  // What has come back to the source has been where it is to go from there.
+  // What has come back to the source has been wherever it is to go from there.
   if (to === from || via.includes(to) || via.includes(from)) return;
   if (via.length >= MAX_HOPS) {
     throw new RefusedEventError(`it has been on ${via.length} buses, which is as many as may be`);

@@ -4,7 +4,6 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
-import { BusError, type Position } from "../bus.ts";
 import type { NatsOptions } from "../bus/nats/options.ts";
 import { filterList } from "../filter.ts";
 import { link } from "../link.ts";
@@ -97,13 +96,9 @@ export async function run(args: readonly string[]): Promise<number> {
   firstSignal().then((signal) => stop.abort(signal));
   await link(source, target, {
     filters,
-    from: cursor === undefined ? "now" : cursor.position ?? "start",
+    progress: cursor,
     signal: stop.signal,
-    begun: (position) => {
-      if (cursor !== undefined && cursor.position === undefined) create(cursor, position, from);
-      complain("ollie link", `copying from ${from} to ${to}`);
-      return cursor;
-    },
+    begun: () => complain("ollie link", `copying from ${from} to ${to}`),
     log: (message) => complain("ollie link", message),
   });
   return stop.signal.reason === "SIGINT" ? INTERRUPTED : 0;
@@ -115,17 +110,17 @@ async function natsOptions(
   from: string,
   to: string,
 ): Promise<[from: NatsOptions, to: NatsOptions]> {
-  const { stream, "create-stream": createStream, "nats-creds": creds } = values;
-  const said = { stream, "create-stream": createStream, "nats-creds": creds };
-  const saidOfFrom = { stream: values["from-stream"], "create-stream": false, "nats-creds": values["from-creds"] };
+  const { stream, "create-stream": create, "nats-creds": creds, "from-stream": fromStream, "from-creds": fromCreds } =
+    values;
+  const said = { stream, "create-stream": create, "nats-creds": creds };
+  const saidOfFrom = { stream: fromStream, "create-stream": false, "nats-creds": fromCreds };
   const [isFrom, isTo] = [from, to].map((address) => parseAddress(address).scheme === "nats");
+  if (!(isFrom && isTo) && (fromStream ?? fromCreds) !== undefined) {
+    throw new UsageError(
+      "--from-stream and --from-creds are for links from NATS to NATS: where one of the two is there, --stream and --nats-creds " +
+        "are about that",
+    );
+  }
   if (isFrom && !isTo) return [await busOptions(said, from), await busOptions(saidOfFrom, to)];
   return [await busOptions(saidOfFrom, from), await busOptions(said, to)];
-}
-
-function create(cursor: Cursor, position: Position | undefined, from: string): void {
-  if (position === undefined) {
-    throw new BusError(`${from} does not tell which events there are now, so no cursor can be kept`);
-  }
-  cursor.create(position);
 }
