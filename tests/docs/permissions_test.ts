@@ -28,6 +28,7 @@ async function stage(serves: boolean): Promise<Stage> {
   await ollie(["pub", "-d", "red", bus, "color"]);
   const there: Record<string, string> = {
     "/tmp/a": bus,
+    "/tmp/b": `${path}/tmp/b`,
     "/tmp": `${path}/tmp`,
     "/run/ollie": `${path}/run/ollie`,
     "/run": `${path}/run`,
@@ -58,10 +59,10 @@ function freePort(): string {
 /** Starts ollie from its source with some flags, and says whether it did what it is for; if not, what it said. */
 async function attempt(flags: Use["flags"], args: readonly string[], address: string): Promise<true | string> {
   const words = ["run", "--quiet", "--no-prompt", ...flagsOf(flags), `${ROOT}cli.ts`, ...args];
-  if (isServer(args[0])) {
-    await using server = new Running([Deno.execPath(), ...words]);
-    const line = await server.stderr.next();
-    return / listening on /.test(line ?? "") || `${line}\n`;
+  if (isServer(args[0]) || args[0] === "link") {
+    await using running = new Running([Deno.execPath(), ...words]);
+    const line = await running.stderr.next();
+    return / (listening on|copying from) /.test(line ?? "") || `${line}\n`;
   }
   // One that goes on where another attempt has ended is to find something.
   await ollie(["pub", "-d", "red", address, "color"]);
