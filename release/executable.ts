@@ -49,7 +49,7 @@ export const INCLUDES = [...LATE_MODULES, ...FILES].map((path) => `--include=${p
  * A lock with the packages of the executable alone. With `deno.lock`, Deno embeds those of the tests too, and goes through all that is
  * embedded at every start: that takes almost as long again as all the rest.
  */
-export const LOCK = ["--lock=release/deno.lock", "--frozen"];
+export const LOCK = ["--lock=release/deno.lock", "--frozen", "--no-config"];
 
 /**
  * No code cache. Deno would keep it in the directory for temporary files, under a name that everybody knows, and run what is in it:

@@ -73,7 +73,7 @@ export class DirectoryBus implements Bus {
   #identity: string | undefined;
   #arrivals: Arrivals | undefined;
   #started: Promise<void> = Promise.resolve();
-  #stopped: Promise<void> = Promise.resolve();
+  #stopped: Promise<unknown> = Promise.resolve();
 
   /**
    * Makes nothing yet: that is left to the first event, or the first subscription.
@@ -210,7 +210,7 @@ export class DirectoryBus implements Bus {
     this.#subscriptions.delete(subscription);
     for (const filter of filters) this.#matching.delete(filter, subscription);
     if (this.#subscriptions.size > 0) return;
-    if (this.#arrivals !== undefined) this.#stopped = this.#arrivals.stop();
+    if (this.#arrivals !== undefined) this.#stopped = Promise.all([this.#stopped, this.#arrivals.stop()]);
     this.#arrivals = undefined;
     this.#log.clear();
   }

@@ -55,6 +55,18 @@ interface Connected {
  *
  * With a stream, a subscription goes on where it was when NATS is back, and a slow one costs a position and a batch or two in memory.
  * Without one, what is published while NATS is away is lost to it, of which it is told, and a slow one ends with a `SlowConsumerError`.
+ *
+ * @example
+ * ```ts
+ * import { NatsBus } from "@ollie/ollie/nats";
+ *
+ * async function printColors(server: string): Promise<void> {
+ *   await using bus = new NatsBus(`${server}/app`, { stream: "EVENTS", createStream: true });
+ *   for await (const { payload } of bus.subscribe("color", { from: "start" })) {
+ *     console.log(new TextDecoder().decode(payload));
+ *   }
+ * }
+ * ```
  */
 export class NatsBus implements Bus {
   readonly #address: NatsAddress;

@@ -7,11 +7,11 @@ import { parseAddress } from "../address.ts";
 import type { NatsOptions } from "../bus/nats/options.ts";
 import { filterList } from "../filter.ts";
 import { link } from "../link.ts";
-import { openBus } from "../open.ts";
-import { BUS_OPTIONS, busOptions, checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
+import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command, OptionValues } from "./command.ts";
 import { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
+import { BUS_OPTIONS, busOptions, openBus } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 import { firstSignal, INTERRUPTED } from "./signals.ts";
 

@@ -1,12 +1,40 @@
 /**
- * Opening a bus for `ollie pub` and `ollie sub`, which start often: they load what carries a directory, and publishing loads even
- * less than that. All else is as large as the rest of the program together, and is loaded only when it is asked for.
+ * The BUS of a command line: what options say of it, and opening it for `ollie pub` and `ollie sub`, which start often. They load
+ * what carries a directory, and publishing loads even less than that. All else is as large as the rest of the program together, and
+ * is loaded only when it is asked for.
  *
  * @module
  */
 import { parseAddress } from "../address.ts";
 import type { Bus, Publisher } from "../bus.ts";
 import type { NatsOptions } from "../bus/nats/options.ts";
+import { UsageError } from "./args.ts";
+import type { OptionTable, OptionValues } from "./command.ts";
+
+/** Every subcommand that takes a BUS has them. */
+export const BUS_OPTIONS = {
+  stream: { value: "NAME", help: "the JetStream stream that keeps the events, where BUS is at NATS" },
+  "create-stream": { help: "make that stream if there is none" },
+  "nats-creds": { value: "FILE", help: "the credentials to show to NATS (default: $NATS_CREDS)" },
+} as const satisfies OptionTable;
+
+/**
+ * What was said about the BUS besides its address.
+ *
+ * @param values what was given for the options
+ * @param address where it is: only of what is at NATS there is more to say
+ * @throws {UsageError} if they do not go together, or not with the BUS
+ */
+export async function busOptions(values: OptionValues<typeof BUS_OPTIONS>, address: string): Promise<NatsOptions> {
+  if (parseAddress(address).scheme === "nats") {
+    const nats: typeof import("./nats.ts") = await import(new URL("./nats.ts", import.meta.url).href);
+    return await nats.natsOptions(values);
+  }
+  // The type of an object's keys is that of all strings.
+  const given = (Object.keys(BUS_OPTIONS) as (keyof typeof BUS_OPTIONS)[]).find((name) => values[name]);
+  if (given !== undefined) throw new UsageError(`--${given} is about NATS: it goes with nats://HOST:PORT/PREFIX`);
+  return {};
+}
 
 /**
  * Opens the bus at an address.

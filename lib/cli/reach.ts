@@ -5,6 +5,8 @@
  */
 import { parseAddress } from "../address.ts";
 import { parseNatsAddress } from "../bus/nats/address.ts";
+import { hostAndPort } from "../host_and_port.ts";
+import { parseHubAddress } from "../hub/client/address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
 import { withoutPermission } from "../os_error.ts";
 import { CommandError } from "./args.ts";
@@ -40,21 +42,9 @@ export function reachOfBus(address: string): Reach {
     }
     case "nats":
       return { ...nothing, hosts: parseNatsAddress(address).servers };
-    case "ws": {
-      const { protocol, hostname, port } = new URL(address);
-      return { ...nothing, hosts: [`${hostname}:${port || (protocol === "wss:" ? 443 : 80)}`] };
-    }
+    case "ws":
+      return { ...nothing, hosts: [hostOf(new URL(parseHubAddress(address).url))] };
   }
-}
-
-/**
- * A host and a port as permissions name them.
- *
- * @param hostname a name or an address, an IPv6 one without brackets
- * @param port its number
- */
-export function hostAndPort(hostname: string, port: number): string {
-  return `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
 /**
@@ -80,7 +70,11 @@ function lackOf({ directories, sockets, hosts }: Reach): string {
     ...hosts.map((host) => ["net", host] as const),
   ];
   const missing = wanted.find(([name, what]) => {
-    return Deno.permissions.querySync(name === "net" ? { name, host: what } : { name, path: what }).state !== "granted";
+    const { state, partial } = Deno.permissions.querySync(
+      name === "net" ? { name, host: what } : { name, path: what },
+    );
+    // Something within a directory may be denied.
+    return state !== "granted" || partial;
   });
   // If it is none of these, it is the part of the network that a socket is, which not every Deno can be asked about.
   const [name, what] = missing ?? ["net", `unix:${sockets[0]}`];
@@ -102,6 +96,11 @@ function startWorker(module: URL, { directories, sockets, hosts }: Reach): Worke
 }
 
 /** Where a program's modules come from, if that is over the network: it may load them, and nothing else. */
-function originOf({ protocol, hostname, port }: URL): string[] {
-  return protocol === "file:" ? [] : [`${hostname}:${port || (protocol === "http:" ? 80 : 443)}`];
+function originOf(module: URL): string[] {
+  return module.protocol === "file:" ? [] : [hostOf(module)];
+}
+
+/** A URL's host and port, also where the port is the usual one, which a URL leaves out. */
+function hostOf({ protocol, hostname, port }: URL): string {
+  return `${hostname}:${port || (protocol === "ws:" || protocol === "http:" ? 80 : 443)}`;
 }

@@ -4,26 +4,20 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
+import { hostAndPort } from "../host_and_port.ts";
 import { isLoopback } from "../loopback.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { SocketPlace } from "../ninep/socket_place.ts";
-import {
-  BUS_OPTIONS,
-  busOptions,
-  checkOperands,
-  HELP_OPTION,
-  parseArgs,
-  parseCount,
-  printHelp,
-  UsageError,
-} from "./args.ts";
+import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { parseRetain, RETAIN_OPTION } from "./limits.ts";
+import { BUS_OPTIONS, busOptions } from "./open.ts";
 import { keepPermissions } from "./permissions.ts";
+import { parseCount } from "./quantity.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
-import { hostAndPort, type Reach, reachOfBus } from "./reach.ts";
+import { type Reach, reachOfBus } from "./reach.ts";
 import type { NinepSettings } from "./serve9p_worker.ts";
 import { parseServerAddress } from "./server_address.ts";
 

@@ -42,7 +42,7 @@ Deno.test("a first connection that cannot be made is told of, with the reason", 
   const refusing = (status: number) => ({ refuse: () => new Response("no", { status }) });
   {
     await using nobody = new HubBus("ws://127.0.0.1:1");
-    await assert.rejects(reasons(nobody), /^Error: cannot connect to ws:\/\/127\.0\.0\.1:1\/: nothing answers there/);
+    await assert.rejects(reasons(nobody), /^Error: cannot connect to ws:\/\/127\.0\.0\.1:1\/: no hub answers there/);
   }
   for (
     const [status, token, reason] of [
@@ -561,6 +561,21 @@ Deno.test("ollie pub and ollie sub speak to a hub, and a hub serves another one"
   );
   const { code, stderr } = await ollie(["pub", "-d", "x", "ws://127.0.0.1:1"]);
   assert.equal(code, 1);
-  assert.match(stderr, /^ollie pub: cannot connect to ws:\/\/127\.0\.0\.1:1\/: nothing answers there[^\n]*\n$/);
+  assert.match(stderr, /^ollie pub: cannot connect to ws:\/\/127\.0\.0\.1:1\/: no hub answers there[^\n]*\n$/);
   assert.match((await ollie(["sub", "ws://a b"])).stderr, /^ollie sub: "ws:\/\/a b" is not a hub's address/);
+});
+
+Deno.test("who says wss: to a hub without TLS is told, and shows nobody the token", async () => {
+  const shown: (string | null)[] = [];
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ headers }) => {
+    shown.push(headers.get("authorization"));
+    return new Response("");
+  });
+  const { code, stderr } = await ollie(["pub", "-d", "x", `wss://:secret@127.0.0.1:${server.addr.port}`]);
+  const where = `127.0.0.1:${server.addr.port}`;
+  assert.deepEqual([code, stderr], [
+    1,
+    `ollie pub: cannot connect to wss://${where}/: what answers there does so without TLS: its address is ws://${where}\n`,
+  ]);
+  assert.deepEqual(shown, [null]);
 });

@@ -1,7 +1,7 @@
 /** A NATS bus against a real server: what every bus does, with a stream and without one, and what others see of it. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { BusError, type BusEvent, FilterError, SlowConsumerError, TopicError } from "../../mod.ts";
+import { BusError, type BusEvent, FilterError, type Position, SlowConsumerError, TopicError } from "../../mod.ts";
 import { NatsBus } from "../../lib/bus/nats.ts";
 import type { NatsOptions } from "../../lib/bus/nats/options.ts";
 import { headers, jetstreamManager } from "../../lib/bus/nats/library.ts";
@@ -240,6 +240,36 @@ testOne("the last so many of those that match, however far back they lie", STREA
   assert.deepEqual(await textsOf(none, 1), ["new"]);
 });
 
+testOne(
+  "who comes back has had all that comes before the last it has had, whatever the clocks of publishers say",
+  STREAM,
+  async (bus, server) => {
+    // Then there is a stream.
+    await bus.subscribe(">").ready;
+    const nats = await server.connect();
+    const times = ["10", "05", "30", "20", "40"];
+    for (const second of times) {
+      const marked = headers();
+      marked.set("Nats-Msg-Id", `2026-05-08T12:34:${second}.000000000Z-another`);
+      nats.publish("ollie.n", second, { headers: marked });
+    }
+    await nats.flush();
+    await nats.close();
+    const events = await take(bus.subscribe(">", { from: "start" }), times.length);
+    assert.deepEqual(events.map(({ time }) => time.slice(17, 19)), times);
+    const back = async (from: Position) => {
+      await using subscription = bus.subscribe(">", { from });
+      await subscription.ready;
+      return await textsOf(subscription, 1);
+    };
+    const [first, second, third, fourth] = events;
+    assert.deepEqual(await back({ after: first, seen: [second] }), ["30"]);
+    assert.deepEqual(await back({ after: third, seen: [fourth] }), ["40"]);
+    assert.deepEqual(await back({ after: undefined, seen: [second, first] }), ["30"]);
+    assert.deepEqual(await back({ after: first, seen: [], gone: third }), ["20"]);
+  },
+);
+
 testOne("an event that is not of this stream, and what is no id, is not silently begun after", STREAM, async (bus) => {
   assert.throws(() => bus.subscribe(">", { from: { after: "x" } }), /"x" is not the id of an event in a stream/);
   const { id } = await bus.publish("a", "1");
@@ -363,3 +393,18 @@ testOne(
     await nats.close();
   },
 );
+
+Deno.test({
+  name: "of many who are to make a stream at once, all have it",
+  ignore,
+  fn: async () => {
+    await using server = await NatsServer.start({ jetStream: true });
+    await Promise.all(Array.from({ length: 20 }, async (_, i) => {
+      await using bus = new NatsBus(server.url(), STREAM);
+      await bus.publish("n", `${i}`);
+    }));
+    await using bus = new NatsBus(server.url(), { stream: "EVENTS" });
+    await using events = bus.subscribe("n", { from: "start" });
+    assert.deepEqual((await textsOf(events, 20)).sort(), Array.from({ length: 20 }, (_, i) => `${i}`).sort());
+  },
+});

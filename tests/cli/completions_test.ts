@@ -21,7 +21,10 @@ function workplace(): TemporaryDirectory {
 /** The lines of a table of lines and what is offered for the last word of each. */
 type Offers = readonly (readonly [line: string, offered: readonly string[]])[];
 
-const ADDRESSES = ["tcp:", "unix:", "ws://", "wss://"];
+const ADDRESSES = ["nats://", "tcp:", "tls://", "unix:", "ws://", "wss://"];
+
+/** The options that every subcommand with a BUS has. */
+const BUS = ["--create-stream", "--nats-creds", "--stream"];
 
 const OFFERS: Offers = [
   ["ollie pu", ["pub"]],
@@ -29,10 +32,10 @@ const OFFERS: Offers = [
   ["ollie help su", ["sub"]],
   // Options, long and short, each once unless it may be given again; after --, none.
   ["ollie pub --d", ["--data"]],
-  ["ollie pub -", ["--data", "--help", "--lines", "--sync", "--verbose", "-d", "-h", "-l", "-v"]],
-  ["ollie pub -d x --lines -", ["--help", "--sync", "--verbose", "-h", "-v"]],
-  ["ollie pub -lv --data=x -", ["--help", "--sync", "-h"]],
-  ["ollie pub -ldx -", ["--help", "--sync", "--verbose", "-h", "-v"]],
+  ["ollie pub -", ["--data", "--help", "--lines", ...BUS, "--sync", "--verbose", "-d", "-h", "-l", "-v"]],
+  ["ollie pub -d x --lines -", ["--help", ...BUS, "--sync", "--verbose", "-h", "-v"]],
+  ["ollie pub -lv --data=x -", ["--help", ...BUS, "--sync", "-h"]],
+  ["ollie pub -ldx -", ["--help", ...BUS, "--sync", "--verbose", "-h", "-v"]],
   ["ollie sub -e x --event=y --ev", ["--event"]],
   ["ollie sub -- -", []],
   // Their values: words, files, addresses; what takes none is followed by an operand.

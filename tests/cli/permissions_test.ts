@@ -68,6 +68,11 @@ Deno.test("a directory that it may not write to, or not read, is named, and the 
       `ollie hub: cannot start the server: Deno does not let this program read ${bus}: start it with --allow-read=${bus}`,
     ],
     [
+      ["--allow-net", ...FILES, `--deny-read=${bus}/tmp`],
+      ["hub", "--listen", "127.0.0.1:0", bus],
+      `ollie hub: cannot start the server: Deno does not let this program read ${bus}: start it with --allow-read=${bus}`,
+    ],
+    [
       ["--allow-net", `--allow-read=${SOURCE}`],
       ["hub", "--tokens", "/nowhere/tokens"],
       "ollie hub: cannot read --tokens /nowhere/tokens: Deno does not let this program read /nowhere/tokens: " +

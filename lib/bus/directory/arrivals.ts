@@ -200,6 +200,8 @@ export class Arrivals {
 
   /** Looks at the directory, and follows what its name now stands for. Returns whether it is there. */
   #find(): boolean {
+    // A timer that is cleared in the turn in which it is due may fire all the same, and nobody would end this watch.
+    if (this.#stopped) return false;
     const info = this.#stat();
     if (info === undefined) {
       this.#lose();

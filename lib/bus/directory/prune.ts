@@ -60,7 +60,8 @@ const ORPHAN_MS = 3_600_000;
  * @param bus the directory
  * @param limits what is to stay; without any, all events do
  * @param options how
- * @throws {BusError} if there is no bus, or it cannot be done; the message says what has been
+ * @throws {BusError} if there is no bus, or it cannot be done; the message says what has been. Where another process does it,
+ * the cause is a `Deno.errors.Busy`
  */
 export async function prune(bus: string, limits: PruneLimits, options: PruneOptions = {}): Promise<Pruned> {
   const outdated = new OutdatedEvents(bus, limits);

@@ -54,6 +54,8 @@ export class Past {
   #last: number;
   #consumer: PullConsumer | undefined;
   #closed = false;
+  /** Gives up what is being waited for. */
+  #abort: (() => void) | undefined;
 
   /**
    * Asks for nothing yet.
@@ -93,6 +95,7 @@ export class Past {
   /** Gives it up. */
   close(): void {
     this.#closed = true;
+    this.#abort?.();
     if (this.#consumer !== undefined && this.#stream.link.isUp) this.#stream.removeConsumer(this.#consumer.name);
     this.#consumer = undefined;
   }
@@ -179,6 +182,7 @@ export class Past {
         else reject(new BusError(`${link.shown} gives no events: ${reasonOf(error)}`));
       },
     });
+    this.#abort = () => reject(new Error("it was given up"));
     const user: LinkUser = { down: () => reject(new Error("the connection has ended")), up() {}, lost: reject };
     link.add(user);
     ask(BATCH, { max_bytes: BATCH_BYTES });

@@ -189,15 +189,23 @@ export class Stream {
   }
 
   async #find(create: boolean): Promise<StreamInfo> {
+    const { streams } = this.manager;
     try {
-      return await this.manager.streams.info(this.name);
+      return await streams.info(this.name);
     } catch (error) {
       if (!create || !isMissing(error)) throw error;
-      return await this.manager.streams.add({
+    }
+    try {
+      return await streams.add({
         name: this.name,
         subjects: [`${this.prefix}.>`],
         storage: StorageType.File,
         retention: RetentionPolicy.Limits,
+      });
+    } catch (error) {
+      // Somebody else who was to make it may have been as quick: then it is there now, and what the server said of ours is nothing.
+      return await streams.info(this.name).catch(() => {
+        throw error;
       });
     }
   }

@@ -38,6 +38,9 @@ export const ADDRESSES: Words = {
   "mem:": "a bus in memory, which ends with the process that has it",
   "unix:PATH, tcp:HOST:PORT": "a 9P server, such as ollie serve9p",
   "ws://HOST:PORT, wss://HOST": "a hub, such as ollie hub; its token may stand before the host, as in ws://:TOKEN@HOST",
+  "nats://HOST:PORT/PREFIX, tls://HOST:PORT/PREFIX":
+    "NATS, where a topic is a subject below PREFIX; with several HOSTs, separated by commas, any of them will do, and " +
+    "USER:PASSWORD@ may stand before the first. With --stream NAME, a JetStream stream keeps the events.",
 };
 
 /** What the exit status tells. */
@@ -52,6 +55,7 @@ export const EXIT_STATUS: Words = {
 /** What is read from the environment. */
 export const ENVIRONMENT: Words = {
   OLLIE_9P: "the address of the 9P server that ollie 9p uses, unless --address gives one",
+  NATS_CREDS: "the file with the credentials that are shown to NATS, unless --nats-creds names one",
   NOTIFY_SOCKET: "where ollie hub and ollie serve9p tell a service manager, such as systemd, that they listen",
   NO_COLOR: "if it is set, and not empty, nothing that is printed is in colour or bold",
 };
@@ -62,4 +66,5 @@ export const FILES: Words = {
   "BUS/events/":
     "events that have been published. The name of such a file is the time, as TZ=UTC date --iso-8601=ns prints " +
     "it, then _ and the topic; its content is the payload. Files may be removed at any time.",
+  "BUS/pruned": "how far ollie prune and --retain have removed events, once they have",
 };
