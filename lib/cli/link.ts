@@ -48,11 +48,11 @@ Links may form a circle: an event remembers on which buses it has been, and is b
   options,
   examples: [
     [
-      "ollie link /tmp/a ws://hub.example:8080",
+      "ollie link /tmp/a ws://hub.example",
       "what scripts publish in /tmp/a reaches those who are connected to a hub",
     ],
     [
-      "ollie link --cursor ~/.sent --stream EVENTS /tmp/a nats://nats.example/ollie",
+      "ollie link --cursor ~/.sent --stream EVENTS /tmp/a nats://h/app",
       "keep all that is published in /tmp/a in a stream, too",
     ],
     ["ollie link -e 'session.>' unix:/run/ollie /tmp/b", "copy some topics from a 9P server"],

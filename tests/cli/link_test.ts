@@ -5,7 +5,7 @@ import { take } from "../bus/reading.ts";
 import { until, within } from "../deadline.ts";
 import { HubProcess } from "../hub/hub_process.ts";
 import { exists, temporaryDirectory } from "../temporary.ts";
-import { OLLIE, ollie, Running, startServer } from "./ollie.ts";
+import { ollie, Running, startServer } from "./ollie.ts";
 
 /** The events of a directory, in the order of their names. */
 function namesIn(bus: string): string[] {

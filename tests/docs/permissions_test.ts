@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { flagsOf, permissionTable, type Use, USES } from "../../docs/permissions.ts";
 import { ollie, Running, startServer } from "../cli/ollie.ts";
 import { HubProcess } from "../hub/hub_process.ts";
-import { temporaryDirectory } from "../temporary.ts";
+import { exists, temporaryDirectory } from "../temporary.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -60,6 +60,8 @@ function freePort(): string {
 async function attempt(flags: Use["flags"], args: readonly string[], address: string): Promise<true | string> {
   const words = ["run", "--quiet", "--no-prompt", ...flagsOf(flags), `${ROOT}cli.ts`, ...args];
   if (isServer(args[0]) || args[0] === "link") {
+    // A link makes something of its directory the first time only.
+    if (args[0] === "link" && exists(args[1])) Deno.removeSync(args[1], { recursive: true });
     await using running = new Running([Deno.execPath(), ...words]);
     const line = await running.stderr.next();
     return / (listening on|copying from) /.test(line ?? "") || `${line}\n`;
