@@ -19,6 +19,7 @@ const SUBCOMMANDS: Subcommands = {
     summary: "serve a bus to browsers and services, over WebSocket and HTTP",
     load: () => import(beside("./lib/cli/hub.ts")),
   },
+  link: { summary: "copy events from one bus to another", load: () => import(beside("./lib/cli/link.ts")) },
   prune: { summary: "remove old events from a directory", load: () => import(beside("./lib/cli/prune.ts")) },
   "9p": { summary: "read and write files of a 9P server", load: () => import(beside("./lib/cli/ninep.ts")) },
   completions: {

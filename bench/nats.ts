@@ -29,7 +29,7 @@ export async function nats(): Promise<Row[]> {
 }
 
 /** A server that is measured through. */
-class NatsServer implements AsyncDisposable {
+export class NatsServer implements AsyncDisposable {
   readonly address: string;
   readonly #child: Deno.ChildProcess;
 

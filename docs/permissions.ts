@@ -73,6 +73,11 @@ export const USES: readonly Use[] = [
     flags: { read: "lib,/tmp/a", write: "/tmp/a", net: "127.0.0.1:8080" },
   },
   {
+    args: "link /tmp/b ws://HOST:8080",
+    may: "read and write files, and use the network",
+    flags: { read: "lib,/tmp/b", write: "/tmp/b", net: "HOST:8080" },
+  },
+  {
     args: "prune --keep 1 /tmp/a",
     may: "read and write files",
     flags: { read: "lib,/tmp/a", write: "/tmp/a" },

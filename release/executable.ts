@@ -30,6 +30,7 @@ export const LATE_MODULES = [
   "lib/cli/ninep.ts",
   "lib/cli/hub.ts",
   "lib/cli/hub_worker.ts",
+  "lib/cli/link.ts",
   "lib/cli/prune.ts",
   "lib/cli/completions.ts",
   "lib/cli/manual.ts",

@@ -45,7 +45,7 @@ export const command: Command = {
   name: "9p",
   operands: [
     { value: "ACTION", words: ACTION_WORDS },
-    { value: "PATH", optional: true, suggestions: ["event", "event.json", "pub", "pub.json", "stats"] },
+    { value: "PATH", optional: true, suggestions: ["event", "event.json", "pub", "pub.json", "stats", "id"] },
   ],
   description: "Use a file of a 9P server, such as ollie serve9p.",
   options,

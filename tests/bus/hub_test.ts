@@ -110,7 +110,7 @@ Deno.test("a subscription begins where it is asked to", async () => {
   ) {
     await using subscription = bus.subscribe(["n", "m"], { from });
     const peer = await hub.next();
-    assert.deepEqual(await peer.accept("9", timeOf(9)), { topic: ["n", "m"], ...beginning });
+    assert.deepEqual(await peer.accept("9", timeOf(9)), { topic: ["n", "m"], ...beginning, via: true });
     assert.deepEqual(await subscription.ready, position);
     peer.events(10);
     const [event] = await take(subscription, 1);
@@ -145,7 +145,7 @@ Deno.test("a subscription is ready when the past has begun to come, though nobod
   peer.close();
   const again = await hub.next();
   const asked = await again.expect("__subscribe");
-  assert.deepEqual(asked.payload, { topic: ["n"], after: null });
+  assert.deepEqual(asked.payload, { topic: ["n"], after: null, via: true });
   again.events(1, 2);
   assert.deepEqual(await textsOf(subscription, 2), ["1", "2"]);
 });
@@ -216,7 +216,7 @@ Deno.test("a hub that is restarted is survived without a word, and an event that
   await using second = new ScriptedHub({ port });
   const again = await second.next();
   const { payload } = await again.expect("__subscribe");
-  assert.deepEqual(payload, { topic: ["n"], after: "0" });
+  assert.deepEqual(payload, { topic: ["n"], after: "0", via: true });
   again.events(1, 2, 3);
   again.subscribed(payload, "3", timeOf(3));
   assert.deepEqual(await textsOf(subscription, 1), ["3"]);

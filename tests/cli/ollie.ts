@@ -105,6 +105,15 @@ export class Running implements AsyncDisposable {
     return running;
   }
 
+  /** Starts `ollie link` and waits until it copies. */
+  static async link(...args: string[]): Promise<Running> {
+    const running = new Running([...OLLIE, "link", ...args]);
+    const line = await running.stderr.next();
+    if (line?.startsWith("ollie link: copying from ")) return running;
+    await running[Symbol.asyncDispose]();
+    throw new Error(`ollie link said ${line}`);
+  }
+
   /** Its process id. */
   get pid(): number {
     return this.#child.pid;

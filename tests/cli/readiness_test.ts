@@ -76,7 +76,7 @@ Deno.test({
     for (const socket of sockets) {
       assert.equal(
         (await shell(`ollie 9p -a ${socket} ls`)).stdout,
-        "event\nevent.json\npub\npub.json\nstats\n",
+        "event\nevent.json\npub\npub.json\nstats\nid\n",
       );
     }
   },

@@ -38,7 +38,7 @@ Deno.test("read prints every event, and ls and stat what there is", async () => 
   await shell(`ollie pub -d red ${directory.path}/bus color`);
   const event = JSON.parse(await reader.stdout.next() ?? "");
   assert.deepEqual([event.topic, event.payload], ["color", "red"]);
-  assert.equal((await ollie(["9p", "ls", "/"], { env })).stdout, "event\nevent.json\npub\npub.json\nstats\n");
+  assert.equal((await ollie(["9p", "ls", "/"], { env })).stdout, "event\nevent.json\npub\npub.json\nstats\nid\n");
   assert.match(
     (await ollie(["9p", "stat", "pub"], { env })).stdout,
     /^--w--w--w- ollie ollie 0 \S+Z pub \(qid 3 version 0\)\n$/,

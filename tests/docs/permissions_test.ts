@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { flagsOf, permissionTable, type Use, USES } from "../../docs/permissions.ts";
 import { ollie, Running, startServer } from "../cli/ollie.ts";
 import { HubProcess } from "../hub/hub_process.ts";
-import { temporaryDirectory } from "../temporary.ts";
+import { exists, temporaryDirectory } from "../temporary.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -28,6 +28,7 @@ async function stage(serves: boolean): Promise<Stage> {
   await ollie(["pub", "-d", "red", bus, "color"]);
   const there: Record<string, string> = {
     "/tmp/a": bus,
+    "/tmp/b": `${path}/tmp/b`,
     "/tmp": `${path}/tmp`,
     "/run/ollie": `${path}/run/ollie`,
     "/run": `${path}/run`,
@@ -58,10 +59,12 @@ function freePort(): string {
 /** Starts ollie from its source with some flags, and says whether it did what it is for; if not, what it said. */
 async function attempt(flags: Use["flags"], args: readonly string[], address: string): Promise<true | string> {
   const words = ["run", "--quiet", "--no-prompt", ...flagsOf(flags), `${ROOT}cli.ts`, ...args];
-  if (isServer(args[0])) {
-    await using server = new Running([Deno.execPath(), ...words]);
-    const line = await server.stderr.next();
-    return / listening on /.test(line ?? "") || `${line}\n`;
+  if (isServer(args[0]) || args[0] === "link") {
+    // A link makes something of its directory the first time only.
+    if (args[0] === "link" && exists(args[1])) Deno.removeSync(args[1], { recursive: true });
+    await using running = new Running([Deno.execPath(), ...words]);
+    const line = await running.stderr.next();
+    return / (listening on|copying from) /.test(line ?? "") || `${line}\n`;
   }
   // One that goes on where another attempt has ended is to find something.
   await ollie(["pub", "-d", "red", address, "color"]);

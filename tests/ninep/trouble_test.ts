@@ -225,7 +225,7 @@ Deno.test("9P: a line has an end", async () => {
     answer = await write(conversation, 1, mebibyte);
     if (answer.startsWith("Rerror")) break;
   }
-  assert.match(answer!, /^Rerror tag 1 ename "a line has more than 100663296 bytes" errno 27$/);
+  assert.match(answer!, /^Rerror tag 1 ename "refused event: a line has more than 100663296 bytes" errno 27$/);
   assert.equal(await write(conversation, 1, "color red\n"), "Rwrite tag 1 count 10");
 });
 
