@@ -107,10 +107,8 @@ function makeDirectory(): string {
     const directory = "/tmp/ollie-demo";
     Deno.mkdirSync(directory, { mode: 0o700 });
     return directory;
-  } catch (error) {
-    // Its name is to be short: that of a socket, which goes there, may have 100 bytes.
-    const dir = error instanceof Deno.errors.AlreadyExists ? "/tmp" : undefined;
-    return Deno.makeTempDirSync({ dir, prefix: "ollie-demo-" });
+  } catch {
+    return Deno.makeTempDirSync({ prefix: "ollie-demo-" });
   }
 }
 

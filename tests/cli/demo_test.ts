@@ -1,6 +1,5 @@
 /** `deno task demo`: that what it says to try works, and that nothing is left of it, however it ends. */
 import assert from "node:assert/strict";
-import { Stage } from "../../demo/stage.ts";
 import { openBus } from "../../mod.ts";
 import { until } from "../deadline.ts";
 import { exists, temporaryDirectory } from "../temporary.ts";
@@ -133,23 +132,6 @@ Deno.test("two demos do not get into each other's way, nor into that of whoever 
   assert.notEqual(first.url, second.url);
   const answers = await paste(second.commands);
   assert.deepEqual(answers.map((answer) => answer.slice(0, 7)), ["session", "message", '{"id":"', ""]);
-});
-
-Deno.test("however long the name of the directory for temporary files is, that of a demo's sockets is not too long", async () => {
-  using directory = temporaryDirectory();
-  const long = `${directory.path}/${"x".repeat(100)}`;
-  Deno.mkdirSync(long);
-  await using _first = await startDemo();
-  await using second = await startDemo(["env", `TMPDIR=${long}`, ...DEMO]);
-  assert.equal(await (await fetch(`${second.url}/healthz`)).text(), "ok\n");
-});
-
-Deno.test("a server may listen at a place whose name has spaces", async () => {
-  using directory = temporaryDirectory();
-  const program = `${directory.path}/server`;
-  Deno.writeTextFileSync(program, '#!/bin/sh\necho "$0: listening on $*" >&2; exec sleep 600\n', { mode: 0o700 });
-  await using stage = new Stage([program]);
-  assert.equal(await stage.start("unix:/a b/9p"), "unix:/a b/9p");
 });
 
 Deno.test("a demo that cannot start says why, and leaves nothing", async () => {
