@@ -181,10 +181,14 @@ export class NinepBus implements Bus {
   }
 
   async #readIdentity(client: NinepClient): Promise<string> {
-    await using file = await client.open("id", "read");
-    const identity = new TextDecoder().decode(await file.read()).trim();
-    if (!isIdentity(identity)) throw new BusError(`${this.#address} does not tell which bus it serves`);
-    return identity;
+    const file = await client.open("id", "read");
+    try {
+      const identity = new TextDecoder().decode(await file.read()).trim();
+      if (!isIdentity(identity)) throw new BusError(`${this.#address} does not tell which bus it serves`);
+      return identity;
+    } finally {
+      await file[Symbol.asyncDispose]();
+    }
   }
 
   async #publishLine(line: Uint8Array): Promise<Published> {
