@@ -50,7 +50,8 @@ export interface PublishOptions {
   readonly via?: readonly string[];
   /**
    * What the event is known by wherever it is published once more: a carrier that finds out by itself that it has an event already does
-   * so by this. JetStream does; others publish it again.
+   * so by this. A JetStream stream does, for as long as it remembers, and says itself when the event was published; others publish it
+   * again.
    */
   readonly deduplicationId?: string;
 }

@@ -144,7 +144,7 @@ export class NinepBus implements Bus {
     const connection = await this.#connected();
     connection.identity ??= this.#readIdentity(connection.client).catch((error) => {
       connection.identity = undefined;
-      throw this.#asBusError(error);
+      throw error;
     });
     return await connection.identity;
   }
@@ -181,14 +181,16 @@ export class NinepBus implements Bus {
   }
 
   async #readIdentity(client: NinepClient): Promise<string> {
-    const file = await client.open("id", "read");
+    const untold = `${this.#address} does not tell which bus it serves`;
     try {
+      await using file = await client.open("id", "read");
       const identity = new TextDecoder().decode(await file.read()).trim();
-      if (!isIdentity(identity)) throw new BusError(`${this.#address} does not tell which bus it serves`);
-      return identity;
-    } finally {
-      await file[Symbol.asyncDispose]();
+      if (isIdentity(identity)) return identity;
+    } catch (error) {
+      if (!(error instanceof NinepError)) throw error;
+      throw new BusError(`${untold}: ${error.message}`, { cause: error });
     }
+    throw new BusError(untold);
   }
 
   async #publishLine(line: Uint8Array): Promise<Published> {

@@ -178,7 +178,11 @@ export class Transfers {
     for (let first; (first = this.#transfers[0])?.state === "done";) {
       this.#transfers.shift();
       this.#bytes -= bytesOf(first);
-      first.done();
+      try {
+        first.done();
+      } catch (error) {
+        this.#options.failed(error);
+      }
     }
     this.#change();
   }

@@ -40,7 +40,7 @@ Deno.test("those who ask at the same moment for what there is not yet are told t
       stdin: "piped",
       stdout: "piped",
     }).spawn());
-  for (const { stdin } of children) await stdin.getWriter().write(Uint8Array.of(10));
+  for (const { stdin } of children) await stdin.close();
   const told = await Promise.all(
     children.map(async (child) => new TextDecoder().decode((await child.output()).stdout)),
   );
