@@ -3,7 +3,7 @@ import { connect } from "@nats-io/transport-node";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { DirectoryBus } from "../mod.ts";
 import { CLI, median, type Row, RUN, temporaryDirectory, thousands, timed } from "./measure.ts";
-import { NatsServer } from "./nats.ts";
+import { NatsServer } from "./nats_server.ts";
 import { has } from "./server.ts";
 
 const ROUNDS = 3;

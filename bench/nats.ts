@@ -7,7 +7,8 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { NatsBus } from "../lib/bus/nats.ts";
 import type { Bus } from "../mod.ts";
 import { CLI, median, type Row, RUN, temporaryDirectory, thousands, timed } from "./measure.ts";
-import { has, on, Server } from "./server.ts";
+import { NatsServer } from "./nats_server.ts";
+import { has, Server } from "./server.ts";
 import { findWsload, wsload } from "./wsload.ts";
 
 const ROUNDS = 7;
@@ -26,37 +27,6 @@ export async function nats(): Promise<Row[]> {
   using directory = temporaryDirectory();
   await using server = await NatsServer.start(directory.path);
   return [...await againstLibrary(server.address), ...await hubs(server.address, directory.path)];
-}
-
-/** A server that is measured through. */
-export class NatsServer implements AsyncDisposable {
-  readonly address: string;
-  readonly #child: Deno.ChildProcess;
-
-  private constructor(address: string, child: Deno.ChildProcess) {
-    this.address = address;
-    this.#child = child;
-  }
-
-  static async start(directory: string): Promise<NatsServer> {
-    const args = ["-a", "127.0.0.1", "-p", "-1", "--ports_file_dir", directory, "-js", "-sd", `${directory}/streams`];
-    const [program, ...rest] = on(1, ["nats-server", ...args]);
-    const child = new Deno.Command(program, { args: rest, stdout: "null", stderr: "null" }).spawn();
-    for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      try {
-        const { nats } = JSON.parse(Deno.readTextFileSync(`${directory}/nats-server_${child.pid}.ports`));
-        return new NatsServer(new URL(nats[0]).host, child);
-      } catch {
-        // It has yet to write them.
-      }
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#child.status;
-  }
 }
 
 /** How many events a second one of two contenders does, in turn, so that both meet the machine in the same mood. */

@@ -2,6 +2,7 @@
  * A server that is measured, and what loads it: the server has one core, the load the other, where there are two and `taskset` is
  * there to say so.
  */
+import { cpuOf, memoryOf } from "./process.ts";
 
 /** Where servers run. */
 const SERVER_CORE = 0;
@@ -56,8 +57,12 @@ export class Server implements AsyncDisposable {
   /** Its memory now, in MB. */
   get memory(): number {
     // Under taskset it is the same process.
-    const status = Deno.readTextFileSync(`/proc/${this.#child.pid}/status`);
-    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+    return memoryOf(this.#child.pid);
+  }
+
+  /** The time that it has had on a core so far, in milliseconds. */
+  get cpu(): number {
+    return cpuOf(this.#child.pid);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
