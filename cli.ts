@@ -8,12 +8,12 @@ import type { Subcommands } from "./lib/cli/command.ts";
 /**
  * All subcommands.
  *
- * Deno reads all that a program may import, if it can tell beforehand what that is. For the subcommands that start often it
- * should; the others, which would cost those a millisecond, are found when they are asked for (and named in release/executable.ts).
+ * Deno reads all that a program may import, if it can tell beforehand what that is. For the one that starts most often it should;
+ * the others, which would cost that a millisecond, are found when they are asked for (and named in release/executable.ts).
  */
 const SUBCOMMANDS: Subcommands = {
   pub: { summary: "publish an event", load: () => import("./lib/cli/pub.ts") },
-  sub: { summary: "print events as they come", load: () => import("./lib/cli/sub.ts") },
+  sub: { summary: "print events as they come", load: () => import(beside("./lib/cli/sub.ts")) },
   serve9p: { summary: "serve a bus as files, over 9P", load: () => import(beside("./lib/cli/serve9p.ts")) },
   hub: {
     summary: "serve a bus to browsers and services, over WebSocket and HTTP",

@@ -30,12 +30,12 @@ export const USES: readonly Use[] = [
   {
     args: "sub /tmp/a",
     may: "the same",
-    flags: { read: "/tmp/a" },
+    flags: { read: "lib,/tmp/a" },
   },
   {
     args: "sub --cursor /home/me/seen /tmp/a",
     may: "the same",
-    flags: { read: "/tmp/a,/home/me", write: "/home/me" },
+    flags: { read: "lib,/tmp/a,/home/me", write: "/home/me" },
   },
   {
     args: "sub -H unix:/run/ollie",

@@ -11,7 +11,8 @@ import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./
 import type { Command, OptionValues } from "./command.ts";
 import { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
-import { BUS_OPTIONS, busOptions, openBus } from "./open.ts";
+import { BUS_OPTIONS, busOptions } from "./open.ts";
+import { openBus } from "./open_bus.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 import { firstSignal, INTERRUPTED } from "./signals.ts";
 

@@ -1,7 +1,6 @@
 /**
- * The BUS of a command line: what options say of it, and opening it for `ollie pub` and `ollie sub`, which start often. They load
- * what carries a directory, and publishing loads even less than that. All else is as large as the rest of the program together, and
- * is loaded only when it is asked for.
+ * The BUS of a command line: what options say of it, and opening it for `ollie pub`, which starts often. It loads what publishes into
+ * a directory. All else is as large as the rest of the program together, and is loaded only when it is asked for.
  *
  * @module
  */
@@ -37,20 +36,6 @@ export async function busOptions(values: OptionValues<typeof BUS_OPTIONS>, addre
 }
 
 /**
- * Opens the bus at an address.
- *
- * @param address as for `openBus` of `lib/open.ts`
- * @param options likewise
- * @throws {BusError} if the address is of no known kind
- */
-export async function openBus(address: string, options: NatsOptions = {}): Promise<Bus> {
-  const { scheme, rest } = parseAddress(address);
-  if (scheme !== "dir") return await openElsewhere(address, options);
-  const { DirectoryBus } = await import("../bus/directory.ts");
-  return new DirectoryBus(rest);
-}
-
-/**
  * Opens the bus at an address for somebody who only publishes.
  *
  * @param address as for `openBus` of `lib/open.ts`
@@ -64,7 +49,14 @@ export async function openPublisher(address: string, options: NatsOptions = {}):
   return new DirectoryPublisher(rest);
 }
 
-async function openElsewhere(address: string, options: NatsOptions = {}): Promise<Bus> {
+/**
+ * Opens a bus that is no directory.
+ *
+ * @param address as for `openBus` of `lib/open.ts`
+ * @param options likewise
+ * @throws {BusError} if the address is of no known kind
+ */
+export async function openElsewhere(address: string, options: NatsOptions): Promise<Bus> {
   // Found only now, and not by whoever reads a program's imports before it starts.
   const open: typeof import("../open.ts") = await import(new URL("../open.ts", import.meta.url).href);
   return await open.openBus(address, options);

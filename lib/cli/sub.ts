@@ -13,7 +13,8 @@ import type { Command } from "./command.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
-import { BUS_OPTIONS, busOptions, openBus } from "./open.ts";
+import { BUS_OPTIONS, busOptions } from "./open.ts";
+import { openBus } from "./open_bus.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 import { parseCount, parseDuration, parseTimeout } from "./quantity.ts";
 
