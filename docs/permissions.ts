@@ -53,6 +53,11 @@ export const USES: readonly Use[] = [
     flags: { read: "lib", net: "HOST:8080" },
   },
   {
+    args: "sub -H --stream EVENTS nats://HOST:4222/app",
+    may: "the same",
+    flags: { read: "lib", net: "HOST:4222" },
+  },
+  {
     args: "9p read stats",
     may: "read and write files, and use the network",
     flags: { read: "lib,/run/ollie", write: "/run/ollie", net: "unix:/run/ollie", env: "OLLIE_9P" },
