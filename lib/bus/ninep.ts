@@ -183,8 +183,9 @@ export class NinepBus implements Bus {
   async #readIdentity(client: NinepClient): Promise<string> {
     const untold = `${this.#address} does not tell which bus it serves`;
     try {
-      await using file = await client.open("id", "read");
+      const file = await client.open("id", "read");
       const identity = new TextDecoder().decode(await file.read()).trim();
+      await file.close();
       if (isIdentity(identity)) return identity;
     } catch (error) {
       if (!(error instanceof NinepError)) throw error;
