@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { MAX_HOPS, newIdentity } from "../lib/identity.ts";
 import { link } from "../lib/link.ts";
-import { type Bus, BusError, MemoryBus } from "../mod.ts";
+import { type Bus, BusError, type BusEvent, MemoryBus } from "../mod.ts";
 import { take } from "./bus/reading.ts";
 import { until, within } from "./deadline.ts";
 
@@ -84,7 +84,8 @@ Deno.test("a source that breaks is tried again, and what is lost is told", async
   );
   assert.equal(running.log[1], "from is back");
   await a.publish("n", "last");
-  for (let last; last !== "last";) last = new TextDecoder().decode((await take(events, 1))[0].payload);
+  const isLast = ({ payload }: BusEvent) => new TextDecoder().decode(payload) === "last";
+  while (!isLast((await take(events, 1))[0]));
 });
 
 Deno.test("a bus is not linked to itself", async () => {

@@ -307,6 +307,8 @@ export class Connection implements HubConnection, Subscriber {
     this.#errors.push(now);
     if (this.#errors.length < MAX_ERRORS) return;
     if (now - this.#errors[0] <= ERRORS_MS) {
+      // Whoever waits for answers is to have had them, and not to ask the same again.
+      this.flush();
       this.#hub.drop(this, 1008, `${MAX_ERRORS} errors in a minute; the last: ${reason}`);
     }
     this.#errors.shift();

@@ -280,6 +280,25 @@ Deno.test("what the target does not take is told of, and what follows is copied"
   assert(!said.join().includes("secret"));
 });
 
+Deno.test("what the target does not take may be a lot, for which a hub ends connections", async () => {
+  using directory = temporaryDirectory();
+  const a = `${directory.path}/a`;
+  const tokens = `${directory.path}/tokens`;
+  Deno.writeTextFileSync(tokens, "secret link pub=color\n");
+  await using hub = await HubProcess.start("--tokens", tokens, `${directory.path}/b`);
+  await using bus = new DirectoryBus(a);
+  const count = 150;
+  for (let i = 0; i < count; i++) await bus.publish("number", `${i}`);
+  await bus.publish("color", "red");
+  const address = `ws://:secret@127.0.0.1:${hub.port}`;
+  await using link = await Running.link("--cursor", `${directory.path}/cursor`, a, address);
+  await until("the one that may be", () => namesIn(`${directory.path}/b`).length > 0);
+  const said = await end(link);
+  assert.equal(said.filter((line) => line.includes("may not publish")).length, count);
+  // One that ends at the wrong moment may have been taken.
+  assert.deepEqual([...new Set(payloadsIn(`${directory.path}/b`))], ["red"]);
+});
+
 Deno.test("a target that fails is tried again: a directory that cannot be written, say", async () => {
   using directory = temporaryDirectory();
   const [a, b] = ["a", "b"].map((name) => `${directory.path}/${name}`);
