@@ -182,14 +182,16 @@ export class NinepBus implements Bus {
 
   async #readIdentity(client: NinepClient): Promise<string> {
     const untold = `${this.#address} does not tell which bus it serves`;
+    let file: RemoteFile | undefined;
     try {
-      const file = await client.open("id", "read");
+      file = await client.open("id", "read");
       const identity = new TextDecoder().decode(await file.read()).trim();
-      await file.close();
       if (isIdentity(identity)) return identity;
     } catch (error) {
       if (!(error instanceof NinepError)) throw error;
       throw new BusError(`${untold}: ${error.message}`, { cause: error });
+    } finally {
+      await file?.[Symbol.asyncDispose]();
     }
     throw new BusError(untold);
   }
