@@ -8,28 +8,29 @@ import type { Subcommands } from "./lib/cli/command.ts";
 /**
  * All subcommands.
  *
- * Deno reads all that a program may import, if it can tell beforehand what that is. For the subcommands that start often it
- * should; the others, which would cost those a millisecond, are found when they are asked for (and named in release/executable.ts).
+ * Deno reads all that a program may import, if it can tell beforehand what that is. For the one that starts most often it should;
+ * the others, which would cost that a millisecond, are found when they are asked for (and named in release/executable.ts).
  */
 const SUBCOMMANDS: Subcommands = {
   pub: { summary: "publish an event", load: () => import("./lib/cli/pub.ts") },
-  sub: { summary: "print events as they come", load: () => import("./lib/cli/sub.ts") },
-  serve9p: { summary: "serve a bus as files, over 9P", load: () => import(besides("./lib/cli/serve9p.ts")) },
+  sub: { summary: "print events as they come", load: () => import(beside("./lib/cli/sub.ts")) },
+  serve9p: { summary: "serve a bus as files, over 9P", load: () => import(beside("./lib/cli/serve9p.ts")) },
   hub: {
     summary: "serve a bus to browsers and services, over WebSocket and HTTP",
-    load: () => import(besides("./lib/cli/hub.ts")),
+    load: () => import(beside("./lib/cli/hub.ts")),
   },
-  prune: { summary: "remove old events from a directory", load: () => import(besides("./lib/cli/prune.ts")) },
-  "9p": { summary: "read and write files of a 9P server", load: () => import(besides("./lib/cli/ninep.ts")) },
+  link: { summary: "copy events from one bus to another", load: () => import(beside("./lib/cli/link.ts")) },
+  prune: { summary: "remove old events from a directory", load: () => import(beside("./lib/cli/prune.ts")) },
+  "9p": { summary: "read and write files of a 9P server", load: () => import(beside("./lib/cli/ninep.ts")) },
   completions: {
     summary: "print what a shell needs to complete ollie's command lines",
-    load: () => import(besides("./lib/cli/completions.ts")),
+    load: () => import(beside("./lib/cli/completions.ts")),
   },
-  manual: { summary: "print the manual page", load: () => import(besides("./lib/cli/manual.ts")) },
+  manual: { summary: "print the manual page", load: () => import(beside("./lib/cli/manual.ts")) },
 };
 
-/** Where another module is. */
-function besides(path: string): string {
+/** Where another module is, by its path from this one. */
+function beside(path: string): string {
   return new URL(path, import.meta.url).href;
 }
 
@@ -37,7 +38,7 @@ function besides(path: string): string {
  * Runs a command line.
  *
  * @param args what was typed after `ollie`
- * @returns the exit status: 0, 1 if something failed, 2 if the command line was wrong, 124 if the time was up
+ * @returns the exit status: 0, 1 if something failed, 2 if the command line was wrong, 124 if the time was up, 130 if it was interrupted
  */
 export async function main(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args;
@@ -65,16 +66,13 @@ async function general(name: string | undefined, rest: readonly string[]): Promi
     case "help": {
       const [about] = rest;
       if (about !== undefined && !["-h", "--help", "help"].includes(about)) return await main([about, "--help"]);
-      const { overview, show } = await import("./lib/cli/help.ts");
-      show(overview(SUBCOMMANDS, Deno.stdout));
-      return 0;
+      const { overview } = await import("./lib/cli/help.ts");
+      return await answer(overview(SUBCOMMANDS, Deno.stdout));
     }
     case "-V":
     case "--version": {
       const { default: { version } } = await import("./deno.json", { with: { type: "json" } });
-      const { show } = await import("./lib/cli/help.ts");
-      show(`ollie ${version}`);
-      return 0;
+      return await answer(`ollie ${version}`);
     }
     default: {
       const { listed, nearest, UsageError } = await import("./lib/cli/args.ts");
@@ -85,6 +83,13 @@ async function general(name: string | undefined, rest: readonly string[]): Promi
       throw new UsageError(`unknown ${what} ${JSON.stringify(name)}; ${hint}`);
     }
   }
+}
+
+/** Prints what was asked for, and returns the exit status. */
+async function answer(text: string): Promise<number> {
+  const { printAnswer } = await import("./lib/cli/output.ts");
+  await printAnswer(`${text}\n`);
+  return 0;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

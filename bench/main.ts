@@ -6,6 +6,7 @@ import { latency, million, publishing, replay } from "./directory.ts";
 import { fanout } from "./fanout.ts";
 import { filters } from "./filter.ts";
 import { hub } from "./hub.ts";
+import { link } from "./link.ts";
 import type { Row } from "./measure.ts";
 import { nats } from "./nats.ts";
 import { ninep } from "./ninep.ts";
@@ -22,6 +23,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Row[]>>> = {
   hub,
   fanout,
   nats,
+  link,
 };
 
 const asked = Deno.args.length > 0 ? Deno.args : Object.keys(BENCHMARKS);

@@ -6,6 +6,7 @@
  * @module
  */
 import { openBus } from "../mod.ts";
+import { ENTRY, PERMISSIONS, ROOT } from "../release/executable.ts";
 import { perform, type Publish } from "./services.ts";
 import { quoted, Stage } from "./stage.ts";
 
@@ -15,11 +16,10 @@ const PORT = "8080";
 /** What is kept. A demo that runs for days is not to fill the disk. */
 const RETAINED = "keep=5000";
 
-/** What starts ollie from its source, with the permissions that the task of that name gives it. */
+/** What starts ollie from its source, with the permissions that the executable has. */
 const FROM_SOURCE = [
-  Deno.execPath(),
-  ...["run", "--quiet", "--no-prompt", "--allow-read", "--allow-write", "--allow-net"],
-  ...["--allow-env=OLLIE_9P,NATS_CREDS,NOTIFY_SOCKET", Deno.realPathSync(`${import.meta.dirname}/../cli.ts`)],
+  ...[Deno.execPath(), "run", "--quiet", ...PERMISSIONS],
+  Deno.realPathSync(new URL(ENTRY, ROOT)),
 ];
 
 Deno.exit(await main());

@@ -30,12 +30,12 @@ export const USES: readonly Use[] = [
   {
     args: "sub /tmp/a",
     may: "the same",
-    flags: { read: "/tmp/a" },
+    flags: { read: "lib,/tmp/a" },
   },
   {
     args: "sub --cursor /home/me/seen /tmp/a",
     may: "the same",
-    flags: { read: "/tmp/a,/home/me", write: "/home/me" },
+    flags: { read: "lib,/tmp/a,/home/me", write: "/home/me" },
   },
   {
     args: "sub -H unix:/run/ollie",
@@ -51,6 +51,11 @@ export const USES: readonly Use[] = [
     args: "sub -H ws://HOST:8080",
     may: "use the network",
     flags: { read: "lib", net: "HOST:8080" },
+  },
+  {
+    args: "sub -H --stream EVENTS nats://HOST:4222/app",
+    may: "the same",
+    flags: { read: "lib", net: "HOST:4222" },
   },
   {
     args: "9p read stats",
@@ -71,6 +76,11 @@ export const USES: readonly Use[] = [
     args: "hub --listen 8080 /tmp/a",
     may: "nothing; its worker: read and write `/tmp/a`, and use `127.0.0.1:8080`",
     flags: { read: "lib,/tmp/a", write: "/tmp/a", net: "127.0.0.1:8080" },
+  },
+  {
+    args: "link /tmp/b ws://HOST:8080",
+    may: "read and write files, and use the network",
+    flags: { read: "lib,/tmp/b", write: "/tmp/b", net: "HOST:8080" },
   },
   {
     args: "prune --keep 1 /tmp/a",

@@ -74,25 +74,19 @@ const inBrowser = await dashboard.screenshot({ clip });
 
 const picture = await browser.newPage({ viewport: { width: 1000, height: 600 }, deviceScaleFactor: 2 });
 await picture.goto(new URL("picture.html", import.meta.url).href);
-await picture.evaluate(
-  ({ texts, address, image }) => {
-    for (const [id, html] of Object.entries(texts)) document.getElementById(id)!.innerHTML = html;
-    document.getElementById("address")!.textContent = address;
-    const browser = document.getElementById("browser");
-    if (!(browser instanceof HTMLImageElement)) return;
-    browser.src = image;
-    return browser.decode();
-  },
-  {
-    texts: {
-      publish: published.join("\n"),
-      shell: [prompt(shellCommand), ...inShell].join("\n"),
-      ninep: [prompt(ninepCommand), ...overNinep].join("\n"),
-    },
-    address: `${address}/`,
-    image: `data:image/png;base64,${inBrowser.toString("base64")}`,
-  },
-);
+const texts = {
+  publish: published,
+  shell: [prompt(shellCommand), ...inShell],
+  ninep: [prompt(ninepCommand), ...overNinep],
+  address: [escaped(`${address}/`)],
+};
+for (const [id, lines] of Object.entries(texts)) {
+  await picture.locator(`#${id}`).evaluate((element, html) => element.innerHTML = html, lines.join("\n"));
+}
+await picture.locator("img#browser").evaluate((image: HTMLImageElement, source) => {
+  image.src = source;
+  return image.decode();
+}, `data:image/png;base64,${inBrowser.toString("base64")}`);
 await picture.evaluate(connect, (row.y + row.height / 2 - clip.y) / clip.height);
 await picture.locator("body").screenshot({ path: file });
 for (const watching of [shell, ninep]) {
@@ -106,7 +100,12 @@ for (const watching of [shell, ninep]) {
  * @param inBrowser how far down the image of the browser that is, of 1
  */
 function connect(inBrowser: number): void {
-  const boxOf = (selector: string) => document.querySelector(selector)!.getBoundingClientRect();
+  const elementAt = (selector: string) => {
+    const element = document.querySelector(selector);
+    if (element === null) throw new Error(`picture.html has no ${selector}`);
+    return element;
+  };
+  const boxOf = (selector: string) => elementAt(selector).getBoundingClientRect();
   const middle = ({ y, height }: DOMRect) => y + height / 2;
   const from = { x: boxOf(".left .window").right, y: middle(boxOf("#publish mark")) };
   const x = boxOf(".right .window").left;
@@ -116,7 +115,7 @@ function connect(inBrowser: number): void {
   const arrows = ends.map((y) =>
     `<path d="M${from.x} ${from.y}C${half} ${from.y} ${half} ${y} ${x - 5} ${y}m-4-4l4 4-4 4"/>`
   );
-  document.querySelector("svg")!.innerHTML = `${arrows.join("")}<circle cx="${from.x}" cy="${from.y}" r="3.5"/>`;
+  elementAt("svg").innerHTML = `${arrows.join("")}<circle cx="${from.x}" cy="${from.y}" r="3.5"/>`;
 }
 
 /** What somebody has typed, as HTML. */

@@ -28,6 +28,11 @@ export function parseAddress(address: string): { scheme: BusScheme; rest: string
     if (rest === "") throw new BusError("the bus has no name: for the current directory, say .");
   } else if (scheme === "mem") {
     if (rest !== "") throw new BusError(`${JSON.stringify(address)} is not a bus: mem: is followed by nothing`);
+  } else if (scheme === "http" || scheme === "https") {
+    const shown = withoutLogin(address);
+    throw new BusError(
+      `${JSON.stringify(shown)} is not a bus: a hub's address is written ${shown.replace("http", "ws")}`,
+    );
   } else {
     const shown = address.replace(/\/\/.*@/s, "//");
     throw new BusError(

@@ -29,6 +29,14 @@ export interface Bus extends Publisher {
    * @throws {FilterError} if one of them is not a filter
    */
   subscribe(filter: string | readonly string[], options?: SubscribeOptions): Subscription;
+
+  /**
+   * What tells this bus from every other, whichever address it is reached by: 32 hexadecimal digits. A carrier remembers them, so that
+   * they can be asked for often; those of a bus that is elsewhere may have changed when the connection to it has been made anew.
+   *
+   * @throws {BusError} if the carrier cannot tell
+   */
+  identity(): Promise<string>;
 }
 
 /** How an event is published. */
@@ -38,6 +46,14 @@ export interface PublishOptions {
    * directory, that takes the permission to read the one that it is in, too.
    */
   readonly sync?: boolean;
+  /** The event's {@linkcode BusEvent.via}: 64 identities at most. */
+  readonly via?: readonly string[];
+  /**
+   * What the event is known by wherever it is published once more: a carrier that finds out by itself that it has an event already does
+   * so by this. A JetStream stream does, for as long as it remembers, and says itself when the event was published; others publish it
+   * again.
+   */
+  readonly deduplicationId?: string;
 }
 
 /** What a carrier gave to an event that was published. */
@@ -116,6 +132,12 @@ export interface Subscription extends AsyncIterableIterator<BusEvent, undefined>
 export class BusError extends Error {
   /** `"BusError"`. */
   override name = "BusError";
+}
+
+/** A bus does not take an event, and would not if it were published again: it is too long, say. */
+export class RefusedEventError extends BusError {
+  /** `"RefusedEventError"`. */
+  override name = "RefusedEventError";
 }
 
 /** One event is there but could not be read. The subscription has passed it by: another `next()` gives the one after it. */

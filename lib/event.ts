@@ -14,6 +14,8 @@ export interface BusEvent {
   readonly topic: string;
   /** What was published, to the byte. */
   readonly payload: Uint8Array;
+  /** The identities of the buses that it has been on before, the first one first, if a link has brought it here. */
+  readonly via?: readonly string[];
 }
 
 /** A topic was refused. The message names the topic and the rule that it breaks. */

@@ -35,13 +35,24 @@ export function jsonOf(event: BusEvent): string {
 }
 
 /**
- * The same for a reader that wants the payload to the byte: `{"id","time","topic","payload_base64"}`.
+ * The same for a reader that wants all of it, to the byte: `{"id","time","topic","payload_base64"}`, and `"via"` where a link has
+ * brought it.
  *
  * @param event any event
  * @returns the line, without a newline
  */
 export function base64JsonOf(event: BusEvent): string {
-  return jsonWith(event, base64Member(event.payload));
+  const payload = base64Member(event.payload);
+  return jsonWith(event, event.via === undefined ? payload : `${payload},${viaMember(event.via)}`);
+}
+
+/**
+ * The buses that an event has been on, as a member of a JSON object.
+ *
+ * @param via their identities
+ */
+export function viaMember(via: readonly string[]): string {
+  return `"via":${JSON.stringify(via)}`;
 }
 
 function jsonWith({ id, time, topic }: BusEvent, members: string): string {

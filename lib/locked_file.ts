@@ -15,7 +15,8 @@ const LOCK_WAIT_MS = 500;
  *
  * @param path the file
  * @returns the file, which is unlocked when it is closed; `undefined` if there is none
- * @throws {Error} if it is not a file, or another process has it
+ * @throws {Deno.errors.Busy} if another process has it
+ * @throws {Error} if it is not a file
  */
 export async function openLocked(path: string): Promise<Deno.FsFile | undefined> {
   for (;;) {
@@ -68,7 +69,7 @@ export function replaceLocked(
 /**
  * Moves a file to where there is none, which renaming would not mind.
  *
- * @throws {Error} if there is one
+ * @throws {Deno.errors.Busy} if there is one
  */
 export function moveWhereNoneIs(from: string, to: string): void {
   try {
@@ -81,7 +82,7 @@ export function moveWhereNoneIs(from: string, to: string): void {
 }
 
 function inUse(): Error {
-  return new Error("another process is using it");
+  return new Deno.errors.Busy("another process is using it");
 }
 
 /** Locks a file unless another process has it. No call that every supported release has asks for a lock without waiting. */

@@ -12,6 +12,7 @@ import { packTar } from "modern-tar";
 export interface ArchivedFile {
   /** Where it is, with `/` between names. */
   readonly path: string;
+  /** What is in it, to the byte. */
   readonly content: Uint8Array;
   /** Whether it is a program. */
   readonly executable: boolean;

@@ -10,6 +10,9 @@ import { ENTRY, ROOT } from "./executable.ts";
 const COPIED = [
   "LICENSE",
   "README.md",
+  "docs/files.md",
+  "docs/9p.md",
+  "docs/hub.md",
   "docs/systemd/README.md",
   "docs/systemd/ollie-hub@.service",
   "docs/systemd/ollie-serve9p@.service",

@@ -25,11 +25,13 @@ export const UNSTABLE = ["--unstable-net", "--unstable-worker-options"];
 
 /** Modules that are found only when they are asked for, so that Deno does not see by itself that they belong to it. */
 export const LATE_MODULES = [
+  "lib/cli/sub.ts",
   "lib/cli/serve9p.ts",
   "lib/cli/serve9p_worker.ts",
   "lib/cli/ninep.ts",
   "lib/cli/hub.ts",
   "lib/cli/hub_worker.ts",
+  "lib/cli/link.ts",
   "lib/cli/prune.ts",
   "lib/cli/completions.ts",
   "lib/cli/manual.ts",

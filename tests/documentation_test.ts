@@ -29,7 +29,7 @@ function exportsIn(documentation: string): Declaration[] {
   return symbols.flatMap(({ name, declarations }) => declarations.map((declaration) => ({ ...declaration, name })));
 }
 
-for (const module of ["mod.ts", "spoke.ts"]) {
+for (const module of ["mod.ts", "spoke.ts", "nats.ts"]) {
   Deno.test(`every function and class of ${module} but the errors has an example that runs`, () => {
     const all = exportsIn(documentationOf(module)).filter(({ kind, name }) =>
       kind === "function" || (kind === "class" && !name.endsWith("Error"))

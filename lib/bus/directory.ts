@@ -5,6 +5,8 @@
  * DIR/tmp/      events being written
  * DIR/events/   published events: <time>_<topic>
  * DIR/pruned    what has been removed by `ollie prune`
+ * DIR/id        what tells this bus from others
+ * DIR/via/      of each event that a link has brought, on which buses it has been before
  * ```
  *
  * The layout and the names are those of the shell pair `inotify-pub` and `inotify-sub`, and what either side publishes the
@@ -27,6 +29,7 @@ import { filterList, FilterTree } from "../filter.ts";
 import { type Clock, formatTime } from "../time.ts";
 import { Arrivals } from "./directory/arrivals.ts";
 import { EventFiles } from "./directory/event_files.ts";
+import { directoryIdentity } from "./directory/identity.ts";
 import { ArrivalLog } from "./directory/log.ts";
 import { isAfter, parseName, sortNames, topicOf } from "./directory/name.ts";
 import { countUpTo, markOf, namesAfter } from "./directory/order.ts";
@@ -67,6 +70,7 @@ export class DirectoryBus implements Bus {
   readonly #subscriptions = new Set<DirectorySubscription>();
   readonly #matching = new FilterTree<DirectorySubscription>();
   readonly #log = new ArrivalLog();
+  #identity: string | undefined;
   #arrivals: Arrivals | undefined;
   #started: Promise<void> = Promise.resolve();
   #stopped: Promise<unknown> = Promise.resolve();
@@ -121,6 +125,16 @@ export class DirectoryBus implements Bus {
     if (options.signal?.aborted) subscription.end();
     else this.#begin(subscription, options);
     return subscription;
+  }
+
+  /**
+   * What the directory keeps in a file of its own, which is made if it is missing.
+   *
+   * @throws {BusError} if that cannot be done
+   */
+  // deno-lint-ignore require-await -- so that what it throws is a rejection
+  async identity(): Promise<string> {
+    return this.#identity ??= directoryIdentity(this.#path);
   }
 
   /** Ends every subscription. What has been published stays. */

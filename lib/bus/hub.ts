@@ -11,6 +11,7 @@ import {
   GapError,
   type Position,
   type Published,
+  type PublishOptions,
   SlowConsumerError,
   type SubscribeOptions,
   type Subscription,
@@ -24,7 +25,7 @@ import { type HubAddress, parseHubAddress } from "../hub/client/address.ts";
 import type { Ending } from "../hub/client/connection.ts";
 import { isForbidden, reasonOfRefusal } from "../hub/client/refusal.ts";
 import type { Received } from "../hub/client/received.ts";
-import { EnvelopeError, envelopeOf, payloadOf } from "../hub/envelope.ts";
+import { EnvelopeError, envelopeOf, payloadOf, withVia } from "../hub/envelope.ts";
 import { Queue } from "../queue.ts";
 import { BEFORE_ALL, placeOf } from "./place.ts";
 import { EVENT_BYTES, PulledSubscription } from "./subscription.ts";
@@ -103,14 +104,23 @@ export class HubBus implements Bus {
    * Publishes one event: resolves when the hub has acknowledged it, however long the hub is away.
    *
    * @throws {TopicError} if the topic breaks a rule
-   * @throws {BusError} if the hub refuses it, or there has never been a connection and it cannot be made, or too much is waiting
+   * @throws {RefusedEventError} if the hub does not take it, and would not if it were published again
+   * @throws {BusError} if the hub's bus fails, or there has never been a connection and it cannot be made, or too much is waiting
    */
-  async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+  async publish(topic: string, payload: Uint8Array | string, { via }: PublishOptions = {}): Promise<Published> {
     checkTopic(topic);
-    if (this.#closed) throw this.#closedError();
     const bytes = typeof payload === "string" ? utf8.encode(payload) : payload;
-    this.#publisher ??= this.#connectPublisher();
-    return await this.#publisher.publish(topic, envelopeOf({ topic, payload: bytes }));
+    const envelope = envelopeOf({ topic, payload: bytes });
+    return await this.#connectedPublisher().publish(topic, via === undefined ? envelope : withVia(envelope, via));
+  }
+
+  /**
+   * That of the hub's bus.
+   *
+   * @throws {BusError} if the hub cannot tell, or there has never been a connection and it cannot be made
+   */
+  async identity(): Promise<string> {
+    return await this.#connectedPublisher().identity();
   }
 
   /**
@@ -146,6 +156,12 @@ export class HubBus implements Bus {
 
   #closedError(): BusError {
     return new BusError(`the bus at ${this.#address.url} was closed`);
+  }
+
+  /** The connection for what is published, which is made when it is first needed. */
+  #connectedPublisher(): HubClient {
+    if (this.#closed) throw this.#closedError();
+    return this.#publisher ??= this.#connectPublisher();
   }
 
   #connectPublisher(): HubClient {
@@ -204,7 +220,7 @@ class HubSubscription extends PulledSubscription {
       missed: (reason) => this.#missed(reason),
       gap: (gap) => this.#put(new GapError(address.url, gap), 0),
       error: (reason) => this.#put(new UnreadableEventError(`${address.url}: ${reason}`), 0),
-    }, { from, parse: parseExactly });
+    }, { from, via: true, parse: parseExactly });
     for (const filter of filters) this.#client.add(filter);
   }
 
@@ -219,7 +235,7 @@ class HubSubscription extends PulledSubscription {
   }
 
   #receive(topic: string, received: Received): void {
-    const { at, time } = received;
+    const { at, time, via } = received;
     if (at === undefined || time === undefined) {
       return this.fail(new BusError(`${this.#address.url} sent an event without "at" and "time": it is no hub`));
     }
@@ -234,7 +250,7 @@ class HubSubscription extends PulledSubscription {
     this.#isPaused = false;
     // Nothing can be missed from here on, even if the past is long and nobody reads it.
     if (!this.#hasBegun && !this.#wantsPosition) this.#began(this.#position);
-    this.#put({ id: at, time, topic, payload }, payload.length);
+    this.#put({ id: at, time, topic, payload, ...via === undefined ? {} : { via } }, payload.length);
   }
 
   #put(arrived: BusEvent | UnreadableEventError | GapError, bytes: number): void {

@@ -4,9 +4,17 @@
  *
  * @module
  */
-import { type Bus, BusError, type Published, type SubscribeOptions, type Subscription } from "../bus.ts";
+import {
+  type Bus,
+  BusError,
+  type Published,
+  type PublishOptions,
+  type SubscribeOptions,
+  type Subscription,
+} from "../bus.ts";
 import { type BusEvent, checkTopic } from "../event.ts";
 import { filterList, FilterTree } from "../filter.ts";
+import { newIdentity } from "../identity.ts";
 import { type Clock, formatTime, increasing, systemClock } from "../time.ts";
 import { MAX_QUEUE_BYTES, QueuedSubscription } from "./queued_subscription.ts";
 
@@ -38,6 +46,7 @@ export class MemoryBus implements Bus {
   readonly #open = new Set<QueuedSubscription>();
   readonly #maxQueueBytes: number;
   readonly #clock: Clock;
+  readonly #identity = newIdentity();
   #published = 0;
 
   /**
@@ -56,13 +65,14 @@ export class MemoryBus implements Bus {
    * @throws {TopicError} if the topic breaks a rule
    */
   // deno-lint-ignore require-await -- so that a refusal is a rejection, as on every bus
-  async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+  async publish(topic: string, payload: Uint8Array | string, { via }: PublishOptions = {}): Promise<Published> {
     checkTopic(topic);
     const event: BusEvent = {
       id: String(++this.#published),
       time: formatTime(this.#clock()),
       topic,
       payload: typeof payload === "string" ? new TextEncoder().encode(payload) : new Uint8Array(payload),
+      ...via === undefined ? {} : { via },
     };
     for (const subscription of this.#matching.match(topic)) subscription.deliver(event);
     return { id: event.id, time: event.time };
@@ -91,6 +101,11 @@ export class MemoryBus implements Bus {
     subscription.begin();
     if (options.signal?.aborted) subscription.end();
     return subscription;
+  }
+
+  /** An identity of its own. */
+  identity(): Promise<string> {
+    return Promise.resolve(this.#identity);
   }
 
   /** Ends every subscription. */

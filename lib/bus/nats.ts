@@ -7,9 +7,17 @@
  *
  * @module
  */
-import { type Bus, BusError, type Published, type SubscribeOptions, type Subscription } from "../bus.ts";
+import {
+  type Bus,
+  BusError,
+  type Published,
+  type PublishOptions,
+  type SubscribeOptions,
+  type Subscription,
+} from "../bus.ts";
 import { checkTopic } from "../event.ts";
 import { filterList } from "../filter.ts";
+import { identityOf } from "../identity.ts";
 import { waitAtMost } from "../waiting.ts";
 import { type NatsAddress, parseNatsAddress } from "./nats/address.ts";
 import { Feed, type FeedReader } from "./nats/feed.ts";
@@ -47,6 +55,18 @@ interface Connected {
  *
  * With a stream, a subscription goes on where it was when NATS is back, and a slow one costs a position and a batch or two in memory.
  * Without one, what is published while NATS is away is lost to it, of which it is told, and a slow one ends with a `SlowConsumerError`.
+ *
+ * @example
+ * ```ts
+ * import { NatsBus } from "@ollie/ollie/nats";
+ *
+ * async function printColors(server: string): Promise<void> {
+ *   await using bus = new NatsBus(`${server}/app`, { stream: "EVENTS", createStream: true });
+ *   for await (const { payload } of bus.subscribe("color", { from: "start" })) {
+ *     console.log(new TextDecoder().decode(payload));
+ *   }
+ * }
+ * ```
  */
 export class NatsBus implements Bus {
   readonly #address: NatsAddress;
@@ -57,6 +77,8 @@ export class NatsBus implements Bus {
   readonly #liveFeeds = new Set<LiveFeed>();
   #connecting: Promise<Connected> | undefined;
   #connected: Connected | undefined;
+  /** Of what it was made, and what was. */
+  #identity: { readonly name: string; readonly made: Promise<string> } | undefined;
   #closed = false;
 
   /**
@@ -76,12 +98,13 @@ export class NatsBus implements Bus {
    * Publishes one event: resolves when the stream has acknowledged it, or the server has it where there is no stream.
    *
    * @throws {TopicError} if the topic breaks a rule
+   * @throws {RefusedEventError} if it is longer than NATS takes
    * @throws {BusError} if NATS refuses it, cannot be reached at first, or was away for too long, or too much is waiting
    */
-  publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+  publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<Published> {
     const publish = ({ outbox }: Connected) => {
       const bytes = typeof payload === "string" ? utf8.encode(payload) : payload;
-      return outbox.publish(subjectOf(this.#address.prefix, topic), bytes);
+      return outbox.publish(subjectOf(this.#address.prefix, topic), bytes, options);
     };
     try {
       checkTopic(topic);
@@ -104,6 +127,20 @@ export class NatsBus implements Bus {
       : this.#subscribeToStream(filters, options);
     if (options.signal?.aborted) subscription.end();
     return subscription;
+  }
+
+  /**
+   * Made of the stream as it was made, or else of the name of the cluster or server, and of the prefix. A server without a name is
+   * another one each time that it is started.
+   *
+   * @throws {BusError} if NATS cannot be reached at first
+   */
+  async identity(): Promise<string> {
+    const { link, stream } = this.#connected ?? await this.#connect();
+    const where = stream === undefined ? link.serverName : JSON.stringify([stream.name, stream.mark]);
+    const name = `nats ${where} ${this.#address.prefix}`;
+    if (this.#identity?.name !== name) this.#identity = { name, made: identityOf(name) };
+    return await this.#identity.made;
   }
 
   /** Ends every subscription. What was published may still arrive, for some seconds at most. */

@@ -1,5 +1,5 @@
 /**
- * A 9P server's files as a bus: `event.json` and `pub.json` of an {@linkcode EventTree}, which carry payloads to the byte.
+ * A 9P server's files as a bus: `event.json` and `pub.json` of an {@linkcode EventTree}, which carry payloads to the byte, and `id`.
  *
  * @module
  */
@@ -9,6 +9,8 @@ import {
   GapError,
   type Position,
   type Published,
+  type PublishOptions,
+  RefusedEventError,
   type SubscribeOptions,
   type Subscription,
   UnreadableEventError,
@@ -17,10 +19,11 @@ import { concatenated } from "../bytes.ts";
 import { type BusEvent, checkTopic } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { base64, fromBase64 } from "../format.ts";
+import { isIdentity, isVia } from "../identity.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
 import { NinepClient, type RemoteFile } from "../ninep/client.ts";
 import { NinepError } from "../ninep/error.ts";
-import { parseGap, UNREADABLE } from "../ninep/tree/refusal.ts";
+import { parseGap, REFUSED, UNREADABLE } from "../ninep/tree/refusal.ts";
 import { Queue } from "../queue.ts";
 import { BEFORE_ALL, isKnownGap, placeOf } from "./place.ts";
 import { EVENT_BYTES, PulledSubscription } from "./subscription.ts";
@@ -86,12 +89,13 @@ export class NinepBus implements Bus {
    * Publishes one event.
    *
    * @throws {TopicError} if the topic breaks a rule
+   * @throws {RefusedEventError} if it is longer than the server takes
    * @throws {BusError} if the server cannot be reached, or refuses
    */
-  async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+  async publish(topic: string, payload: Uint8Array | string, { via }: PublishOptions = {}): Promise<Published> {
     checkTopic(topic);
     const bytes = typeof payload === "string" ? utf8.encode(payload) : payload;
-    const line = utf8.encode(`${JSON.stringify({ topic, payload_base64: base64(bytes) })}\n`);
+    const line = utf8.encode(`${JSON.stringify({ topic, payload_base64: base64(bytes), via })}\n`);
     // One after another: a line that takes several writes must not be mixed with another.
     const publishing = this.#publishing.then(() => this.#publishLine(line));
     this.#publishing = publishing.catch(() => {});
@@ -131,6 +135,20 @@ export class NinepBus implements Bus {
     return subscription;
   }
 
+  /**
+   * That of the bus which the server serves.
+   *
+   * @throws {BusError} if the server cannot be reached, or does not tell
+   */
+  async identity(): Promise<string> {
+    const connection = await this.#connected();
+    connection.identity ??= this.#readIdentity(connection.client).catch((error) => {
+      connection.identity = undefined;
+      throw error;
+    });
+    return await connection.identity;
+  }
+
   /** Ends every subscription, and the connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed.abort(new BusError(`the bus at ${this.#address} was closed`));
@@ -162,6 +180,22 @@ export class NinepBus implements Bus {
     return await connection.pub;
   }
 
+  async #readIdentity(client: NinepClient): Promise<string> {
+    const untold = `${this.#address} does not tell which bus it serves`;
+    let file: RemoteFile | undefined;
+    try {
+      file = await client.open("id", "read");
+      const identity = new TextDecoder().decode(await file.read()).trim();
+      if (isIdentity(identity)) return identity;
+    } catch (error) {
+      if (!(error instanceof NinepError)) throw error;
+      throw new BusError(`${untold}: ${error.message}`, { cause: error });
+    } finally {
+      await file?.[Symbol.asyncDispose]();
+    }
+    throw new BusError(untold);
+  }
+
   async #publishLine(line: Uint8Array): Promise<Published> {
     const refused = new AbortController();
     try {
@@ -182,6 +216,9 @@ export class NinepBus implements Bus {
     if (!(error instanceof NinepError)) return error;
     const gap = parseGap(error.message);
     if (gap !== undefined) return new GapError(this.#address, gap);
+    if (error.message.startsWith(REFUSED)) {
+      return new RefusedEventError(`${this.#address}: ${error.message.slice(REFUSED.length)}`, { cause: error });
+    }
     if (error.message.startsWith(UNREADABLE)) {
       return new UnreadableEventError(`${this.#address}: ${error.message.slice(UNREADABLE.length)}`, { cause: error });
     }
@@ -189,14 +226,15 @@ export class NinepBus implements Bus {
   }
 }
 
-/** A connection, and `pub.json` as soon as it has been asked for. */
+/** A connection, and what has been asked for of it: `pub.json`, and the identity of the bus. */
 interface Connection {
   readonly client: NinepClient;
   pub: Promise<RemoteFile> | undefined;
+  identity: Promise<string> | undefined;
 }
 
 async function connectionTo(address: string, signal: AbortSignal): Promise<Connection> {
-  return { client: await NinepClient.connect(address, signal), pub: undefined };
+  return { client: await NinepClient.connect(address, signal), pub: undefined, identity: undefined };
 }
 
 /** What a line of JSON says that a server sent, if it is what such a line must say. */
@@ -204,7 +242,7 @@ function recordOf<Key extends string>(
   line: Uint8Array,
   keys: readonly Key[],
   address: string,
-): Record<Key, string> {
+): Record<Key, string> & { readonly via?: unknown } {
   let said: Readonly<Record<string, unknown>> | null = null;
   try {
     said = JSON.parse(new TextDecoder().decode(line));
@@ -342,10 +380,10 @@ class NinepSubscription extends PulledSubscription {
     const line = concatenated(this.#begun);
     this.#begun = [];
     this.#begunBytes = 0;
-    const { id, time, topic, payload_base64 } = recordOf(line, ["id", "time", "topic", "payload_base64"], address);
+    const { id, time, topic, payload_base64, via } = recordOf(line, ["id", "time", "topic", "payload_base64"], address);
     if (this.#seen.has(id)) return;
     const payload = payloadOf(payload_base64, address);
-    this.#put({ id, time, topic, payload }, payload.length);
+    this.#put({ id, time, topic, payload, ...isVia(via) ? { via } : {} }, payload.length);
   }
 
   #put(arrived: BusEvent | UnreadableEventError | GapError, bytes: number): void {

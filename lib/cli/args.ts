@@ -6,9 +6,6 @@
  *
  * @module
  */
-import { parseAddress } from "../address.ts";
-import type { NatsOptions } from "../bus/nats/options.ts";
-
 import type { Command, Option, OptionTable, OptionValues, Words } from "./command.ts";
 
 /** The command line is wrong. The message says how, and what would be right. */
@@ -25,30 +22,6 @@ export class CommandError extends Error {
 
 /** Every subcommand has it. */
 export const HELP_OPTION = { help: { short: "h", help: "show this help" } } as const satisfies OptionTable;
-
-/** Every subcommand that takes a BUS has them. */
-export const BUS_OPTIONS = {
-  stream: { value: "NAME", help: "the JetStream stream that keeps the events, where BUS is at NATS" },
-  "create-stream": { help: "make that stream if there is none" },
-  "nats-creds": { value: "FILE", help: "the credentials to show to NATS (default: $NATS_CREDS)" },
-} as const satisfies OptionTable;
-
-/**
- * What was said about the BUS besides its address.
- *
- * @param values what was given for the options
- * @param address where it is: only of what is at NATS there is more to say
- * @throws {UsageError} if they do not go together, or not with the BUS
- */
-export async function busOptions(values: OptionValues<typeof BUS_OPTIONS>, address: string): Promise<NatsOptions> {
-  if (parseAddress(address).scheme === "nats") {
-    const nats: typeof import("./nats.ts") = await import(new URL("./nats.ts", import.meta.url).href);
-    return await nats.natsOptions(values);
-  }
-  const given = (Object.keys(BUS_OPTIONS) as (keyof typeof BUS_OPTIONS)[]).find((name) => values[name]);
-  if (given !== undefined) throw new UsageError(`--${given} is about NATS: it goes with nats://HOST:PORT/PREFIX`);
-  return {};
-}
 
 /**
  * Parses the arguments that follow a subcommand.
@@ -122,8 +95,9 @@ function unknownOption(spelt: string, table: OptionTable): UsageError {
  * @returns the exit status
  */
 export async function printHelp(command: Command): Promise<number> {
-  const { commandHelp, show } = await import("./help.ts");
-  show(commandHelp(command, Deno.stdout));
+  const { commandHelp } = await import("./help.ts");
+  const { printAnswer } = await import("./output.ts");
+  await printAnswer(`${commandHelp(command, Deno.stdout)}\n`);
   return 0;
 }
 
@@ -161,88 +135,12 @@ export function listed(words: readonly string[], last: "and" | "or"): string {
  *
  * @param operands what was given
  * @param most how many it takes
+ * @param hint what those who give more may have meant
  * @throws {UsageError} naming the first that is too many
  */
-export function checkOperands(operands: readonly string[], most: number): void {
-  if (operands.length > most) throw new UsageError(`unexpected argument ${quoted(operands[most])}`);
-}
-
-/**
- * Reads a number of things.
- *
- * @param text such as `10`
- * @param option who asks, for the error
- * @returns a whole number from 1
- * @throws {UsageError} if it is none
- */
-export function parseCount(text: string, option: string): number {
-  const count = /^\d+$/.test(text) ? Number(text) : 0;
-  if (!Number.isSafeInteger(count) || count < 1) {
-    throw new UsageError(`${option} takes a whole number from 1, not ${quoted(text)}`);
-  }
-  return count;
-}
-
-const UNIT_BYTES: Readonly<Record<string, number>> = { "": 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3 };
-
-/**
- * Reads a number of bytes.
- *
- * @param text such as `65536`, `64K` or `1M`
- * @param option who asks, for the error
- * @returns a whole number from 1
- * @throws {UsageError} if it is none
- */
-export function parseBytes(text: string, option: string): number {
-  const [, digits, unit = ""] = /^(\d+)(?:([KMG])(?:i?B)?)?$/i.exec(text) ?? [];
-  const bytes = digits === undefined ? 0 : Number(digits) * UNIT_BYTES[unit.toUpperCase()];
-  if (!Number.isSafeInteger(bytes) || bytes < 1) {
-    throw new UsageError(`${option} takes a number of bytes such as 65536, 64K or 1M, not ${quoted(text)}`);
-  }
-  return bytes;
-}
-
-/** The longest length of time that is read: a hundred years, so that no date goes wrong. */
-const MAX_DURATION_DAYS = 36_500;
-
-/** The longest that a timer of the platform can wait. */
-const MAX_TIMER_DAYS = 24;
-
-const DAY_MS = 86_400_000;
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS };
-
-/**
- * Reads a length of time.
- *
- * @param text such as `500ms`, `1.5s`, `2m`, `1h`, `7d`, or `5` for five seconds; a hundred years at most
- * @param option who asks, for the error
- * @returns milliseconds
- * @throws {UsageError} if it is none
- */
-export function parseDuration(text: string, option: string): number {
-  return parseDurationUpTo(MAX_DURATION_DAYS, text, option);
-}
-
-/**
- * Reads how long to wait.
- *
- * @param text as for {@linkcode parseDuration}; 24 days at most
- * @param option who asks, for the error
- * @returns milliseconds that a timer can wait
- * @throws {UsageError} if it is none
- */
-export function parseTimeout(text: string, option: string): number {
-  return parseDurationUpTo(MAX_TIMER_DAYS, text, option);
-}
-
-function parseDurationUpTo(days: number, text: string, option: string): number {
-  const match = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|d)?$/.exec(text);
-  if (match === null) {
-    throw new UsageError(`${option} takes a duration such as 500ms, 5s, 2m or 1h, not ${quoted(text)}`);
-  }
-  const milliseconds = Number(match[1]) * UNIT_MS[match[2] ?? "s"];
-  if (milliseconds > days * DAY_MS) throw new UsageError(`${option} takes at most ${days}d, not ${quoted(text)}`);
-  return milliseconds;
+export function checkOperands(operands: readonly string[], most: number, hint?: string): void {
+  if (operands.length <= most) return;
+  throw new UsageError(`unexpected argument ${quoted(operands[most])}${hint === undefined ? "" : `: ${hint}`}`);
 }
 
 /** Text in quotes, on one line whatever is in it. */
@@ -258,8 +156,9 @@ function quoted(text: string): string {
  * @returns the nearest name, if one is near
  */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
+  const small = typed.toLowerCase();
   const [best] = names
-    .map((name) => ({ name, distance: typed !== "" && name.startsWith(typed) ? 0 : editDistance(typed, name) }))
+    .map((name) => ({ name, distance: small !== "" && name.startsWith(small) ? 0 : editDistance(small, name) }))
     .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.replace(/^-+/, "").length / 3)))
     .sort((a, b) => a.distance - b.distance);
   return best?.name;

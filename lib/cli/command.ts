@@ -34,6 +34,17 @@ export interface Option extends Partial<Value> {
 /** A subcommand's options, by their long names. */
 export type OptionTable = Readonly<Record<string, Option>>;
 
+/**
+ * How an option is typed.
+ *
+ * @param long its long name
+ * @param short its one-letter name
+ * @returns such as `-d` and `--data`
+ */
+export function namesOf(long: string, short: string | undefined): string[] {
+  return short === undefined ? [`--${long}`] : [`-${short}`, `--${long}`];
+}
+
 /** What was given for each option of a table. */
 export type OptionValues<Table extends OptionTable> = {
   readonly [Name in keyof Table]: Table[Name] extends { many: true } ? readonly string[]

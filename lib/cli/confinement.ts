@@ -5,9 +5,14 @@
  *
  * @module
  */
+import type { Timer } from "../time.ts";
+import { CommandError } from "./args.ts";
 import { complain, reportFailure } from "./failure.ts";
 import { type Reach, workerFor } from "./reach.ts";
-import { firstSignal, INTERRUPTED } from "./signals.ts";
+import { INTERRUPTED } from "./signals.ts";
+
+/** How long the worker may take to end, in milliseconds: more than it gives its connections. */
+const END_MS = 10_000;
 
 /** What the worker tells the process. */
 type Report = { readonly listening: readonly string[] } | { readonly ended: number };
@@ -22,19 +27,21 @@ export interface Confinement<Settings> {
   readonly reach: Reach;
   /** What the worker is told. */
   readonly settings: Settings;
-  /** Called once it listens, with where it does; what it throws ends the server. */
+  /** Resolves when the server is to end. To be waited for from before anything is made that is to be removed in the end. */
+  readonly signal: Promise<Deno.Signal>;
+  /** Called when it listens, with where it does, unless it is ending by then; what it throws ends the server. */
   readonly listening: (addresses: readonly string[]) => Promise<void>;
 }
 
 /**
- * Runs a server in a worker, until it ends or SIGINT or SIGTERM ends it.
+ * Runs a server in a worker, until it ends or a signal ends it.
  *
  * @returns the exit status
  */
 export async function runConfined<Settings>(confinement: Confinement<Settings>): Promise<number> {
-  const { who, module, reach, settings, listening } = confinement;
-  const signal = firstSignal();
+  const { who, module, reach, settings, signal, listening } = confinement;
   const worker = workerFor(module, reach);
+  let overdue: Timer | undefined;
   try {
     const ended = Promise.withResolvers<number>();
     worker.addEventListener("error", (event) => {
@@ -43,8 +50,12 @@ export async function runConfined<Settings>(confinement: Confinement<Settings>):
       ended.resolve(1);
     });
     const { port1: port, port2: remote } = new MessageChannel();
+    let starting = true;
     port.onmessage = async ({ data }: MessageEvent<Report>) => {
       if ("ended" in data) return ended.resolve(data.ended);
+      // Where it listened, it may do so no longer; and what has broken into it is not to have this done again.
+      if (!starting) return;
+      starting = false;
       try {
         await listening(data.listening);
       } catch (error) {
@@ -54,10 +65,16 @@ export async function runConfined<Settings>(confinement: Confinement<Settings>):
     worker.postMessage(settings, [remote]);
     const first = await Promise.race([signal, ended.promise]);
     if (typeof first === "number") return first;
+    starting = false;
     port.postMessage("stop");
+    overdue = setTimeout(() => {
+      const error = new CommandError(`the server did not end within ${END_MS / 1000} seconds, and was made to`);
+      ended.resolve(reportFailure(who, error));
+    }, END_MS);
     const status = await ended.promise;
     return status === 0 && first === "SIGINT" ? INTERRUPTED : status;
   } finally {
+    clearTimeout(overdue);
     worker.terminate();
   }
 }

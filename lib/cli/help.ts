@@ -3,9 +3,6 @@
  *
  * @module
  */
-import { writeAllSync } from "../bytes.ts";
-import { reasonOf } from "../os_error.ts";
-import { CommandError } from "./args.ts";
 import type { Command, Operand, OptionTable, Subcommands, Words } from "./command.ts";
 import { linesOf, paragraphsOf } from "./paragraph.ts";
 
@@ -49,21 +46,6 @@ export function usageOf(operands: readonly Operand[]): string {
   if (first === undefined) return "";
   const all = `${first.value} ${usageOf(others)}`.trimEnd();
   return first.optional ? `[${all}]` : all;
-}
-
-/**
- * Prints what was asked for.
- *
- * @param text without the newline at its end
- * @throws {CommandError} if it cannot be written; that whoever reads it has seen enough is no reason
- */
-export function show(text: string): void {
-  try {
-    writeAllSync(Deno.stdout, `${text}\n`);
-  } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) return;
-    throw new CommandError(`cannot write to standard output: ${reasonOf(error)}`, { cause: error });
-  }
 }
 
 /** Headings stand out on a terminal, unless `NO_COLOR` asks that nothing does. */

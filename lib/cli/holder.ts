@@ -3,12 +3,12 @@
  *
  * @module
  */
+import { hostAndPort } from "../host_and_port.ts";
 import { NinepClient } from "../ninep/client.ts";
 import { waitAtMost } from "../waiting.ts";
-import { hostAndPort } from "./reach.ts";
 
-/** How long an answer is waited for, in milliseconds. */
-const WAIT_MS = 500;
+/** How long an answer is waited for, in milliseconds. Only where nobody gives one does it take as long. */
+const WAIT_MS = 2000;
 
 /** What names the program that listens at a port, on each system. */
 const COMMANDS: Readonly<Record<string, (port: number) => string>> = {

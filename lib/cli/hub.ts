@@ -3,29 +3,22 @@
  *
  * @module
  */
+import { hostAndPort } from "../host_and_port.ts";
 import { readPage } from "../hub/page.ts";
 import { isLoopback } from "../loopback.ts";
 import { reasonOf } from "../os_error.ts";
-import {
-  BUS_OPTIONS,
-  busOptions,
-  checkOperands,
-  CommandError,
-  HELP_OPTION,
-  parseArgs,
-  parseBytes,
-  parseCount,
-  printHelp,
-  UsageError,
-} from "./args.ts";
+import { checkOperands, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import type { HubSettings } from "./hub_worker.ts";
 import { parseRetain, RETAIN_OPTION } from "./limits.ts";
+import { BUS_OPTIONS, busOptions } from "./open.ts";
 import { keepPermissions } from "./permissions.ts";
+import { parseBytes, parseCount } from "./quantity.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
-import { hostAndPort, reachOfBus } from "./reach.ts";
+import { reachOfBus } from "./reach.ts";
+import { firstSignal } from "./signals.ts";
 
 const options = {
   listen: { short: "l", value: "[HOST:]PORT", help: "listen there (default: 127.0.0.1:8080)" },
@@ -50,7 +43,7 @@ const options = {
   "max-message": { value: "BYTES", help: "how long an event that is published may be (default: 1M)" },
   "max-subscriptions": { value: "N", help: "how many filters a connection may subscribe to (default: 10000)" },
   ...RETAIN_OPTION,
-  verbose: { short: "v", help: "print who comes and goes on standard error" },
+  verbose: { short: "v", help: "print who comes, goes and is refused on standard error" },
   ...BUS_OPTIONS,
   ...HELP_OPTION,
 } as const;
@@ -86,6 +79,9 @@ export async function run(args: readonly string[]): Promise<number> {
   if (values.help) return await printHelp(command);
   checkOperands(operands, 1);
   const [bus = "mem:"] = operands;
+  if (/^\d+$/.test(bus)) {
+    throw new UsageError(`to listen on port ${bus}, say --listen ${bus} (a directory that is called so is ./${bus})`);
+  }
   const { hostname, port } = parseListen(values.listen ?? "127.0.0.1:8080");
   if ((values.cert === undefined) !== (values.key === undefined)) {
     throw new UsageError("--cert and --key go together: TLS takes a certificate and its private key");
@@ -133,6 +129,7 @@ export async function run(args: readonly string[]): Promise<number> {
       verbose: values.verbose,
       page: await readPage(),
     },
+    signal: firstSignal(),
     listening: async ([url]) => {
       await notifyReady("ollie hub", [url], manager);
       keepPermissions();

@@ -5,6 +5,7 @@
  */
 import { startRetention } from "../bus/directory/retention.ts";
 import type { NatsOptions } from "../bus/nats/options.ts";
+import { hostAndPort } from "../host_and_port.ts";
 import { Hub } from "../hub/hub.ts";
 import { Page, type PageFiles } from "../hub/page.ts";
 import { HubServer } from "../hub/server.ts";
@@ -19,7 +20,6 @@ import { serveConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { holderOf } from "./holder.ts";
 import type { Retained } from "./limits.ts";
-import { hostAndPort } from "./reach.ts";
 import { openServedBus } from "./served_bus.ts";
 
 /** What is to be served, and how. */
@@ -84,7 +84,8 @@ serveConfined<HubSettings>("ollie hub", async (settings, supervisor) => {
   await using closing = new AsyncDisposableStack();
   closing.defer(() => hub.close());
   const page = new Page(settings.page);
-  const server = new HubServer({ bus, hub, visitors, tokens, anonymous, maxConnections, maxMessage, page });
+  const onRefused = settings.verbose ? (reason: string) => say(`refused a request: ${reason}`) : undefined;
+  const server = new HubServer({ bus, hub, visitors, tokens, anonymous, maxConnections, maxMessage, page, onRefused });
   // Who comes before the hub has subscribed would be told that it has.
   const first = await Promise.race([hub.ready, supervisor.stopped.then(() => "stopped" as const)]);
   if (first === "stopped") return;

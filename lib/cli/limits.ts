@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { PruneLimits } from "../bus/directory/outdated.ts";
 import { parseAddress } from "../address.ts";
-import { parseBytes, parseCount, parseDuration, UsageError } from "./args.ts";
+import type { PruneLimits } from "../bus/directory/outdated.ts";
+import { UsageError } from "./args.ts";
 import type { OptionTable } from "./command.ts";
+import { parseAge, parseBytes, parseCount } from "./quantity.ts";
 
 /** What was typed. */
 export interface LimitTexts {
@@ -27,7 +28,7 @@ const NAMES = ["older-than", "keep", "max-bytes"] as const satisfies readonly (k
 export function parseLimits(texts: LimitTexts, before = "--"): PruneLimits {
   const { "older-than": olderThan, keep, "max-bytes": maxBytes } = texts;
   return {
-    olderThan: olderThan === undefined ? undefined : parseDuration(olderThan, `${before}older-than`),
+    olderThan: olderThan === undefined ? undefined : parseAge(olderThan, `${before}older-than`),
     keep: keep === undefined ? undefined : parseCount(keep, `${before}keep`),
     maxBytes: maxBytes === undefined ? undefined : parseBytes(maxBytes, `${before}max-bytes`),
   };

@@ -5,8 +5,9 @@
  */
 import type { NatsOptions } from "../bus/nats/options.ts";
 import { reasonOf } from "../os_error.ts";
-import { type BUS_OPTIONS, CommandError, UsageError } from "./args.ts";
+import { CommandError, UsageError } from "./args.ts";
 import type { OptionValues } from "./command.ts";
+import type { BUS_OPTIONS } from "./open.ts";
 
 /** The file with the credentials, if no option names one. */
 const VARIABLE = "NATS_CREDS";

@@ -23,6 +23,7 @@ import { inputLines, inputPieces, readInput } from "./input.ts";
 import { print } from "./output.ts";
 import { keepPermissions } from "./permissions.ts";
 import { parseServerAddress } from "./server_address.ts";
+import { INTERRUPTED } from "./signals.ts";
 
 const options = {
   address: { short: "a", value: "ADDRESS", help: "the server: unix:PATH or tcp:[HOST:]PORT (default: $OLLIE_9P)" },
@@ -44,7 +45,7 @@ export const command: Command = {
   name: "9p",
   operands: [
     { value: "ACTION", words: ACTION_WORDS },
-    { value: "PATH", optional: true, suggestions: ["event", "event.json", "pub", "pub.json", "stats"] },
+    { value: "PATH", optional: true, suggestions: ["event", "event.json", "pub", "pub.json", "stats", "id"] },
   ],
   description: "Use a file of a 9P server, such as ollie serve9p.",
   options,
@@ -54,8 +55,6 @@ export const command: Command = {
     ["echo 'color red' | OLLIE_9P=unix:/run/ollie ollie 9p write pub", "publish an event"],
   ],
 };
-
-const INTERRUPTED = 130;
 
 /** What can be done with a file. */
 type Action = (client: NinepClient, path: string) => Promise<void>;

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { prune, type Pruned } from "../bus/directory/prune.ts";
 import { parseAddress } from "../address.ts";
+import { prune, type Pruned } from "../bus/directory/prune.ts";
 import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import { parseLimits } from "./limits.ts";

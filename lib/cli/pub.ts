@@ -8,19 +8,10 @@ import { BusError } from "../bus.ts";
 import { checkTopic } from "../event.ts";
 import { writeAllSync } from "../bytes.ts";
 import { reasonOf } from "../os_error.ts";
-import {
-  BUS_OPTIONS,
-  busOptions,
-  checkOperands,
-  CommandError,
-  HELP_OPTION,
-  parseArgs,
-  printHelp,
-  UsageError,
-} from "./args.ts";
+import { checkOperands, CommandError, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import { inputLines, readInput } from "./input.ts";
-import { openPublisher } from "./open.ts";
+import { BUS_OPTIONS, busOptions, openPublisher } from "./open.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 const options = {
@@ -69,11 +60,16 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   checkTopic(topic);
   const { scheme } = parseAddress(address);
+  if (scheme === "dir") checkOrder(address, topic);
   if (values.sync && scheme !== "dir") throw new UsageError("--sync is about a disk: it goes with a directory");
   // What carries the bus is loaded while that is still allowed.
   const publisher = await openPublisher(address, await busOptions(values, address));
   keepPermissions(...permissionsOf(scheme));
 
+  // Whoever has forgotten the input sees what is waited for.
+  if (values.data === undefined && Deno.stdin.isTerminal() && Deno.stderr.isTerminal()) {
+    console.error("ollie pub: reading standard input, until Ctrl-D");
+  }
   const publish = async (payload: Uint8Array | string) => {
     const published = await publisher.publish(topic, payload, { sync: values.sync });
     if (values.verbose) print(published.id);
@@ -81,6 +77,21 @@ export async function run(args: readonly string[]): Promise<number> {
   if (values.lines) await publishLines(publish);
   else await publish(values.data ?? readInput());
   return 0;
+}
+
+/** Refuses a bus and a topic that were given in the wrong order, as far as can be told, so that no directory is made by that. */
+function checkOrder(address: string, topic: string): void {
+  if (!topic.includes("/") || address.includes("/") || !isDirectory(topic) || isDirectory(address)) return;
+  throw new UsageError(`the topic ${JSON.stringify(topic)} is a directory: the bus comes first, and then the topic`);
+}
+
+/** Whether there is a directory, as far as this program may know. */
+function isDirectory(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
 }
 
 /** Prints the id of an event. Whoever does not want to read it is no reason to publish no more. */

@@ -5,6 +5,8 @@
  */
 import { parseAddress } from "../address.ts";
 import { parseNatsAddress } from "../bus/nats/address.ts";
+import { hostAndPort } from "../host_and_port.ts";
+import { parseHubAddress } from "../hub/client/address.ts";
 import { parseNinepAddress } from "../ninep/address.ts";
 import { withoutPermission } from "../os_error.ts";
 import { CommandError } from "./args.ts";
@@ -40,21 +42,9 @@ export function reachOfBus(address: string): Reach {
     }
     case "nats":
       return { ...nothing, hosts: parseNatsAddress(address).servers };
-    case "ws": {
-      const { protocol, hostname, port } = new URL(address);
-      return { ...nothing, hosts: [`${hostname}:${port || (protocol === "wss:" ? 443 : 80)}`] };
-    }
+    case "ws":
+      return { ...nothing, hosts: [hostOf(new URL(parseHubAddress(address).url))] };
   }
-}
-
-/**
- * A host and a port as permissions name them.
- *
- * @param hostname a name or an address, an IPv6 one without brackets
- * @param port its number
- */
-export function hostAndPort(hostname: string, port: number): string {
-  return `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
 /**
@@ -62,14 +52,19 @@ export function hostAndPort(hostname: string, port: number): string {
  *
  * @param module its module
  * @param reach what it may reach
- * @throws {CommandError} if this program may not reach all of that itself
+ * @throws {CommandError} if this program may not reach all of that itself, or if there can be no such host
  */
 export function workerFor(module: URL, reach: Reach): Worker {
   try {
     return startWorker(module, reach);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotCapable)) throw error;
-    throw new CommandError(`cannot start the server: ${lackOf(reach)}`, { cause: error });
+    const why = error instanceof Deno.errors.NotCapable
+      ? lackOf(reach)
+      : error instanceof URIError
+      ? error.message
+      : undefined;
+    if (why === undefined) throw error;
+    throw new CommandError(`cannot start the server: ${why}`, { cause: error });
   }
 }
 
@@ -80,10 +75,14 @@ function lackOf({ directories, sockets, hosts }: Reach): string {
     ...hosts.map((host) => ["net", host] as const),
   ];
   const missing = wanted.find(([name, what]) => {
-    return Deno.permissions.querySync(name === "net" ? { name, host: what } : { name, path: what }).state !== "granted";
+    const { state, partial } = Deno.permissions.querySync(
+      name === "net" ? { name, host: what } : { name, path: what },
+    );
+    // Something within a directory may be denied.
+    return state !== "granted" || partial;
   });
   // If it is none of these, it is the part of the network that a socket is, which not every Deno can be asked about.
-  const [name, what] = missing ?? ["net", `unix:${sockets[0]}`];
+  const [name, what] = missing ?? ["net", sockets.map(unixScope).at(0)];
   return withoutPermission(name, what);
 }
 
@@ -93,7 +92,7 @@ function startWorker(module: URL, { directories, sockets, hosts }: Reach): Worke
   const start = (net: string[]) =>
     new Worker(module, { type: "module", deno: { permissions: { read: paths, write: paths, net, ...rest } } });
   try {
-    return start([...hosts, ...sockets.map((path) => `unix:${path}`)]);
+    return start([...hosts, ...sockets.map(unixScope)]);
   } catch (error) {
     // For a Deno to which a socket in the file system is no part of the network, that is no address.
     if (!(error instanceof URIError)) throw error;
@@ -101,7 +100,17 @@ function startWorker(module: URL, { directories, sockets, hosts }: Reach): Worke
   }
 }
 
+/** A socket as the part of the network that it is. Relative paths are none there. */
+function unixScope(path: string): string {
+  return `unix:${path.startsWith("/") ? path : `${Deno.cwd()}/${path}`}`;
+}
+
 /** Where a program's modules come from, if that is over the network: it may load them, and nothing else. */
-function originOf({ protocol, hostname, port }: URL): string[] {
-  return protocol === "file:" ? [] : [`${hostname}:${port || (protocol === "http:" ? 80 : 443)}`];
+function originOf(module: URL): string[] {
+  return module.protocol === "file:" ? [] : [hostOf(module)];
+}
+
+/** A URL's host and port, also where the port is the usual one, which a URL leaves out. */
+function hostOf({ protocol, hostname, port }: URL): string {
+  return `${hostname}:${port || (protocol === "ws:" || protocol === "http:" ? 80 : 443)}`;
 }

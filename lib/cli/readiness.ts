@@ -6,7 +6,11 @@
  * @module
  */
 import { reasonOf } from "../os_error.ts";
+import { waitAtMost } from "../waiting.ts";
 import { complain } from "./failure.ts";
+
+/** How long the manager may take to take the message, in milliseconds. */
+const WAIT_MS = 5000;
 
 /**
  * Where the service manager listens. To be asked before the permission to read the environment is given up.
@@ -39,17 +43,28 @@ export async function notifyReady(
 }
 
 async function notify(manager: string, message: string): Promise<void> {
-  // The platform sends from sockets that have a path only.
-  const directory = Deno.makeTempDirSync({ prefix: "ollie-" });
+  const socket = temporarySocket();
   try {
-    const socket = Deno.listenDatagram({ transport: "unixpacket", path: `${directory}/s` });
-    try {
-      const path = manager.replace(/^@/, "\0");
-      await socket.send(new TextEncoder().encode(message), { transport: "unixpacket", path });
-    } finally {
-      socket.close();
-    }
+    const path = manager.replace(/^@/, "\0");
+    let sent = false;
+    const sending = socket.send(new TextEncoder().encode(message), { transport: "unixpacket", path });
+    // Where as much waits there as may, it waits, too.
+    await waitAtMost(WAIT_MS, sending.then(() => sent = true));
+    if (!sent) throw new Error(`it has taken no message for ${WAIT_MS / 1000} seconds`);
   } finally {
-    Deno.removeSync(directory, { recursive: true });
+    socket.close();
+  }
+}
+
+/** A socket to send from. The platform sends from those that have a path only; nobody will answer there, so it goes at once. */
+function temporarySocket(): Deno.DatagramConn {
+  let directory;
+  try {
+    directory = Deno.makeTempDirSync({ prefix: "ollie-" });
+    return Deno.listenDatagram({ transport: "unixpacket", path: `${directory}/s` });
+  } catch (error) {
+    throw new Error(`no socket can be made in a temporary directory: ${reasonOf(error)}`, { cause: error });
+  } finally {
+    if (directory !== undefined) Deno.removeSync(directory, { recursive: true });
   }
 }

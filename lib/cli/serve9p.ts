@@ -4,28 +4,23 @@
  * @module
  */
 import { parseAddress } from "../address.ts";
+import { hostAndPort } from "../host_and_port.ts";
 import { isLoopback } from "../loopback.ts";
 import { formatNinepAddress, type NinepAddress, parseNinepAddress } from "../ninep/address.ts";
 import { SocketPlace } from "../ninep/socket_place.ts";
-import {
-  BUS_OPTIONS,
-  busOptions,
-  checkOperands,
-  HELP_OPTION,
-  parseArgs,
-  parseCount,
-  printHelp,
-  UsageError,
-} from "./args.ts";
+import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import { runConfined } from "./confinement.ts";
 import { complain } from "./failure.ts";
 import { parseRetain, RETAIN_OPTION } from "./limits.ts";
+import { BUS_OPTIONS, busOptions } from "./open.ts";
 import { keepPermissions } from "./permissions.ts";
+import { parseCount } from "./quantity.ts";
 import { notifyReady, notifySocket } from "./readiness.ts";
-import { hostAndPort, type Reach, reachOfBus } from "./reach.ts";
+import { type Reach, reachOfBus } from "./reach.ts";
 import type { NinepSettings } from "./serve9p_worker.ts";
 import { parseServerAddress } from "./server_address.ts";
+import { firstSignal } from "./signals.ts";
 
 const options = {
   listen: {
@@ -94,6 +89,7 @@ export async function run(args: readonly string[]): Promise<number> {
   // Where this program has come over the network, so does the worker.
   keepPermissions("read", "write", "net", "import");
 
+  const signal = firstSignal();
   using sockets = new DisposableStack();
   const places: SocketPlace[] = [];
   const listen: NinepAddress[] = [];
@@ -111,6 +107,7 @@ export async function run(args: readonly string[]): Promise<number> {
     module: new URL("./serve9p_worker.ts", import.meta.url),
     reach: reachOf(bus, listen, places),
     settings: { bus, busOptions: said, listen, maxConnections, maxFids, retained, debug: values.debug },
+    signal,
     listening: async (listened) => {
       for (const place of places) place.put();
       const reached = addresses.map((address, i) =>

@@ -43,14 +43,15 @@ serveConfined<NinepSettings>(
     using _retention = retained && startRetention(retained.path, retained.limits, say);
     const trace = debug ? await traceOnStandardError() : undefined;
     const places: Listening[] = [];
-    for (const address of addresses) places.push(await listenAlone(address));
+    for (const address of addresses) places.push(await listenOrNameHolder(address));
     await using serving = serveListening(carrier, places, { ...limits, trace, log: say });
     supervisor.listening(serving.addresses);
     await supervisor.stopped;
   },
 );
 
-async function listenAlone(address: NinepAddress): Promise<Listening> {
+/** Listens there; where that is in use, the error says who might hold it. */
+async function listenOrNameHolder(address: NinepAddress): Promise<Listening> {
   try {
     return listen(address);
   } catch (error) {

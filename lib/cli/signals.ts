@@ -1,5 +1,5 @@
 /**
- * The signals that end a server.
+ * The signals that end what does not end by itself, or takes its time.
  *
  * @module
  */

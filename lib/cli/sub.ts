@@ -8,24 +8,15 @@ import { BusError, GapError, type SubscribeOptions, type Subscription, Unreadabl
 import type { BusEvent } from "../event.ts";
 import { filterList } from "../filter.ts";
 import { jsonOf, textOf } from "../format.ts";
-import {
-  BUS_OPTIONS,
-  busOptions,
-  checkOperands,
-  HELP_OPTION,
-  parseArgs,
-  parseCount,
-  parseDuration,
-  parseTimeout,
-  printHelp,
-  UsageError,
-} from "./args.ts";
+import { checkOperands, HELP_OPTION, parseArgs, printHelp, UsageError } from "./args.ts";
 import type { Command } from "./command.ts";
 import type { Cursor } from "./cursor.ts";
 import { complain } from "./failure.ts";
 import { Output } from "./output.ts";
-import { openBus } from "./open.ts";
+import { BUS_OPTIONS, busOptions } from "./open.ts";
+import { openBus } from "./open_bus.ts";
 import { keepPermissions, permissionsOf } from "./permissions.ts";
+import { parseCount, parseDuration, parseTimeout } from "./quantity.ts";
 
 const FORMATS = {
   raw: "the payload as it is (the default)",
@@ -104,12 +95,21 @@ const GRACE_MS = 200;
 export async function run(args: readonly string[]): Promise<number> {
   const { values, operands } = parseArgs(options, args);
   if (values.help) return await printHelp(command);
-  checkOperands(operands, 1);
+  checkOperands(operands, 1, "which topics to print is said with --event");
   const [address = "."] = operands;
   if (address === "mem:") {
     throw new UsageError("a mem: bus ends with its process, so nobody could publish to this one: name a directory");
   }
   const filters = filterList(values.event.length > 0 ? values.event : ">");
+  const literal = values.event.find((filter) => /[^.:]\*|\*[^.]/.test(filter));
+  if (literal !== undefined) {
+    complain(
+      "ollie sub",
+      `in the filter ${
+        JSON.stringify(literal)
+      }, * stands only for itself: it is a pattern as a whole segment, or after a colon`,
+    );
+  }
   if (values.window !== undefined && values.cursor === undefined) throw new UsageError("--window goes with --cursor");
   const beginnings = [values.historic && "--historic", values.new && "--new", values.after !== undefined && "--after"];
   const [first, second] = beginnings.filter(Boolean);

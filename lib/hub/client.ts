@@ -6,9 +6,10 @@
  *
  * @module
  */
-import { BusError, type EventMark, type Published, type SubscribeOptions } from "../bus.ts";
+import { BusError, type EventMark, type Published, RefusedEventError, type SubscribeOptions } from "../bus.ts";
 import type { Timer } from "../time.ts";
 import type { HubAddress } from "./client/address.ts";
+import { Identification } from "./client/identification.ts";
 import { ClientConnection, type ConnectionTiming, type Ending } from "./client/connection.ts";
 import { PublishQueue } from "./client/publish_queue.ts";
 import { type Answer, readAnswer, readReceived, type Received } from "./client/received.ts";
@@ -51,6 +52,8 @@ export interface HubClientOptions {
   readonly maxQueueBytes?: number;
   /** Where it begins. */
   readonly from?: SubscribeOptions["from"];
+  /** Whether events are to come with the buses that they have been on. */
+  readonly via?: boolean;
   /** Parses what the hub sends. `JSON.parse` if not given. */
   readonly parse?: (text: string) => unknown;
   /** How long it waits for what. */
@@ -96,6 +99,7 @@ export class HubClient {
   readonly #timing: ClientTiming;
   readonly #subscriptions: Subscriptions;
   readonly #queue: PublishQueue;
+  readonly #identification = new Identification((envelope) => this.#connection?.send(envelope));
   #connection: ClientConnection | undefined;
   #retry: Timer | undefined;
   #attempts = 0;
@@ -116,7 +120,7 @@ export class HubClient {
     this.#parse = options.parse ?? ((text) => JSON.parse(text));
     this.#timing = { ...TIMING, ...options.timing };
     this.#queue = new PublishQueue(address.url, options.maxQueueBytes ?? MAX_QUEUE_BYTES);
-    this.#subscriptions = this.#subscriptionsFrom(options.from);
+    this.#subscriptions = this.#subscriptionsFrom(options.from, options.via);
     this.#connect();
   }
 
@@ -159,6 +163,17 @@ export class HubClient {
     const published = this.#queue.add(topic, envelope);
     this.#send();
     return published;
+  }
+
+  /**
+   * Asks which bus the hub is on; once for each connection.
+   *
+   * @returns its identity, however long the hub is away
+   * @throws {BusError} if the hub cannot tell, or the client is closed
+   */
+  identity(): Promise<string> {
+    if (this.#closing !== undefined) throw this.#closedError();
+    return this.#identification.ask();
   }
 
   // Ending it, for a while and for good.
@@ -212,6 +227,7 @@ export class HubClient {
     this.#failure ??= error;
     this.#subscriptions.fail(this.#failure);
     this.#queue.fail(this.#failure);
+    this.#identification.fail(this.#failure);
     return this.#leave();
   }
 
@@ -225,6 +241,7 @@ export class HubClient {
     this.#connection = new ClientConnection(this.#address, {
       opened: () => {
         this.#subscriptions.sync();
+        this.#identification.connected();
         this.#handlers.opened?.();
       },
       received: (text) => this.#receive(text),
@@ -252,6 +269,7 @@ export class HubClient {
   #forgetConnection(wasTooLarge: boolean): void {
     this.#connection = undefined;
     this.#subscriptions.disconnected();
+    this.#identification.disconnected();
     this.#queue.reset(wasTooLarge);
   }
 
@@ -261,19 +279,23 @@ export class HubClient {
     if (connection?.isOpen && this.#subscriptions.isAsked) this.#queue.flush((frame) => connection.send(frame));
   }
 
-  #subscriptionsFrom(from: SubscribeOptions["from"]): Subscriptions {
+  #subscriptionsFrom(from: SubscribeOptions["from"], via: boolean | undefined): Subscriptions {
     const isOpen = () => this.isOpen;
-    return new Subscriptions({
-      hub: this.#address.url,
-      get isOpen() {
-        return isOpen();
+    return new Subscriptions(
+      {
+        hub: this.#address.url,
+        get isOpen() {
+          return isOpen();
+        },
+        tell: (type, payload, ref) => this.#connection?.send(JSON.stringify({ type, id: "", payload, ref })),
+        settled: () => this.#send(),
+        began: (place) => this.#handlers.began?.(place),
+        refused: (filters, reason) => this.#handlers.refused?.(filters, reason),
+        missed: (reason) => this.#handlers.missed?.(reason),
       },
-      tell: (type, payload, ref) => this.#connection?.send(JSON.stringify({ type, id: "", payload, ref })),
-      settled: () => this.#send(),
-      began: (place) => this.#handlers.began?.(place),
-      refused: (filters, reason) => this.#handlers.refused?.(filters, reason),
-      missed: (reason) => this.#handlers.missed?.(reason),
-    }, from);
+      from,
+      via,
+    );
   }
 
   // What comes.
@@ -299,6 +321,8 @@ export class HubClient {
       const { id = "", time = "" } = answer.place ?? {};
       this.#queue.answered(answer.ref, { id, time });
       this.#send();
+    } else if (type === "__identity") {
+      this.#identification.answered(answer.identity);
     } else if (type === "__gap") {
       this.#gap(answer);
     } else if (type === "__error") {
@@ -314,7 +338,9 @@ export class HubClient {
 
   #error(answer: Answer): void {
     if (this.#subscriptions.rejected(answer)) return;
-    if (this.#queue.answered(answer.ref, new BusError(`${this.#address.url}: ${answer.reason}`))) return this.#send();
+    const failure = new (answer.refused ? RefusedEventError : BusError)(`${this.#address.url}: ${answer.reason}`);
+    if (this.#queue.answered(answer.ref, failure)) return this.#send();
+    if (this.#identification.rejected(answer.ref, failure)) return;
     // The hub can no longer serve what is in force. A new connection finds out whether that has passed.
     if (this.#subscriptions.concerns(answer)) this.#connection?.fail(answer.reason);
     else this.#handlers.error?.(answer.reason);

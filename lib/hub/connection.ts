@@ -3,13 +3,21 @@
  *
  * @module
  */
-import { BusError, type EventMark, type GapError, type Published } from "../bus.ts";
+import {
+  BusError,
+  type EventMark,
+  type GapError,
+  type Published,
+  type PublishOptions,
+  RefusedEventError,
+} from "../bus.ts";
 import { type BusEvent, checkTopic, TopicError } from "../event.ts";
 import { FilterError } from "../filter.ts";
 import { EVENT_BYTES } from "../bus/subscription.ts";
 import { messageOf } from "../thrown.ts";
 import type { Access } from "./access.ts";
 import { type Envelope, EnvelopeError, isControl, parseEnvelope, payloadOf, topicOf } from "./envelope.ts";
+import type { Details } from "./encoded_event.ts";
 import { type Allowance, type Batches, type Frame, frameOf, HANDED_BYTES, Outbox } from "./outbox.ts";
 import { parseFilters, parseSubscribe } from "./requests.ts";
 import type { Frames, Run } from "./run.ts";
@@ -35,7 +43,7 @@ export interface ConnectionHub extends SubscriptionsHub<Connection> {
   /** What a connection may do. */
   readonly limits: ConnectionLimits;
   /** Publishes an event. */
-  publish(topic: string, payload: Uint8Array | string): Promise<Published>;
+  publish(topic: string, payload: Uint8Array | string, options: PublishOptions): Promise<Published>;
   /** The frame of an event. */
   frameOf(event: BusEvent, connection: Connection): Frame;
   /** Gives what has come to those who want it. */
@@ -138,9 +146,9 @@ export class Connection implements HubConnection, Subscriber {
     return this.#outbox.sent;
   }
 
-  /** Whether events are sent with where they are on the bus. */
-  get wantsPositions(): boolean {
-    return this.#subscriptions.wantPositions;
+  /** What it is told of events besides what they are. */
+  get details(): Details {
+    return this.#subscriptions.details;
   }
 
   // What it receives.
@@ -159,7 +167,7 @@ export class Connection implements HubConnection, Subscriber {
       return;
     }
     if (this.access?.mayReceive(run.topic) === false) return;
-    const frames = run.frames(this.wantsPositions);
+    const frames = run.frames(this.details);
     this.#hub.delivered(frames);
     if (this.#outbox.bytes + frames.bytes > this.#hub.limits.maxBuffer) {
       for (const frame of frames.list) this.#send(frame);
@@ -233,9 +241,15 @@ export class Connection implements HubConnection, Subscriber {
         return this.#subscriptions.remove(parseFilters(payload));
       case "__ping":
         return this.#tell("__pong", payload);
+      case "__identify":
+        this.#identify(ref);
+        return;
       default:
         throw new EnvelopeError(
-          `the type ${JSON.stringify(type)} is reserved: a client sends __subscribe, __unsubscribe, __ping and events`,
+          `the type ${
+            JSON.stringify(type)
+          } is reserved: a client sends __subscribe, __unsubscribe, __ping, __identify and ` +
+            "events",
         );
     }
   }
@@ -253,11 +267,11 @@ export class Connection implements HubConnection, Subscriber {
     }
     this.#publishing = this.#publishing.then(async () => {
       try {
-        const { id, time } = await this.#hub.publish(topic, payload);
+        const { id, time } = await this.#hub.publish(topic, payload, { via: envelope.via });
         if (envelope.ref !== undefined) this.#tell("__published", { ref: envelope.ref, at: id, time });
       } catch (error) {
-        // The bus has failed, for which the client is not to blame.
-        this.tellError(messageOf(error), topic, envelope.ref);
+        // The bus has failed, or takes no such event; for neither is the client to blame.
+        this.tellError(messageOf(error), topic, envelope.ref, error instanceof RefusedEventError);
       } finally {
         this.#unpublishedBytes -= bytes;
       }
@@ -278,13 +292,23 @@ export class Connection implements HubConnection, Subscriber {
     return this.name === undefined ? "this connection" : this.name;
   }
 
+  async #identify(ref: unknown): Promise<void> {
+    try {
+      this.#tell("__identity", { identity: await this.#hub.bus.identity(), ref });
+    } catch (error) {
+      this.tellError(messageOf(error), undefined, ref);
+    }
+  }
+
   /** Answers what could not be understood, or is not allowed. */
   refuse(reason: string, topic: unknown, ref: unknown): void {
-    this.tellError(reason, topic, ref);
+    this.tellError(reason, topic, ref, true);
     const now = Date.now();
     this.#errors.push(now);
     if (this.#errors.length < MAX_ERRORS) return;
     if (now - this.#errors[0] <= ERRORS_MS) {
+      // Whoever waits for answers is to have had them, and not to ask the same again.
+      this.flush();
       this.#hub.drop(this, 1008, `${MAX_ERRORS} errors in a minute; the last: ${reason}`);
     }
     this.#errors.shift();
@@ -294,9 +318,10 @@ export class Connection implements HubConnection, Subscriber {
     this.#tell("__subscribed", { topic, ref, at: position === null ? null : position?.id, time: position?.time });
   }
 
-  tellError(reason: string, topic?: unknown, ref?: unknown): void {
+  /** @param refused whether to ask for the same again would bring the same */
+  tellError(reason: string, topic?: unknown, ref?: unknown, refused?: boolean): void {
     this.#hub.refused();
-    this.#tell("__error", { reason, topic, ref });
+    this.#tell("__error", { reason, topic, ref, ...refused ? { refused } : {} });
   }
 
   tellGap({ message, after, until: { id, time } }: GapError, topic?: unknown, ref?: unknown): void {

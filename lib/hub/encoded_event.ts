@@ -4,8 +4,14 @@
  * @module
  */
 import type { BusEvent } from "../event.ts";
-import { envelopeOf, withPosition } from "./envelope.ts";
+import { envelopeOf, withPosition, withVia } from "./envelope.ts";
 import { type Frame, frameOf } from "./outbox.ts";
+
+/**
+ * What a connection is told of events besides what they are: nothing; where they are on the bus; or that, and on which buses they have
+ * been before.
+ */
+export type Details = "none" | "position" | "via";
 
 /** An event with its frames. */
 export class EncodedEvent {
@@ -14,6 +20,7 @@ export class EncodedEvent {
   /** Its frame. */
   readonly plain: Frame;
   #positioned: Frame | undefined;
+  #linked: Frame | undefined;
 
   /** @param event any */
   constructor(event: BusEvent) {
@@ -21,8 +28,12 @@ export class EncodedEvent {
     this.plain = frameOf(envelopeOf(event));
   }
 
-  /** The same with where it is on the bus, which is made when somebody wants it. */
-  get positioned(): Frame {
-    return this.#positioned ??= frameOf(withPosition(this.plain.text, this.event));
+  /** The frame with some details, which is made when somebody wants it. */
+  frame(details: Details): Frame {
+    if (details === "none") return this.plain;
+    const positioned = this.#positioned ??= frameOf(withPosition(this.plain.text, this.event));
+    const { via } = this.event;
+    if (details === "position" || via === undefined) return positioned;
+    return this.#linked ??= frameOf(withVia(positioned.text, via));
   }
 }

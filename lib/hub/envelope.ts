@@ -13,7 +13,16 @@
  */
 import type { EventMark } from "../bus.ts";
 import { type BusEvent, RESERVED_PREFIX, wordOfTopic } from "../event.ts";
-import { base64Member, fromBase64, parseJson, payloadMembers, payloadOfJson, readPayload } from "../format.ts";
+import {
+  base64Member,
+  fromBase64,
+  parseJson,
+  payloadMembers,
+  payloadOfJson,
+  readPayload,
+  viaMember,
+} from "../format.ts";
+import { isVia, MAX_HOPS } from "../identity.ts";
 import { messageOf } from "../thrown.ts";
 
 /** A frame, taken apart. */
@@ -26,6 +35,8 @@ export interface Envelope {
   readonly payload: unknown;
   /** The payload to the byte, where the JSON value does not say all of it. */
   readonly payload_base64?: string;
+  /** On which buses the event has been, if a link has brought it. */
+  readonly via?: readonly string[];
   /** Asks for an answer once the event is on the bus, which will hold the same value. */
   readonly ref?: unknown;
 }
@@ -73,7 +84,7 @@ export function parseEnvelope(text: string): Envelope {
   if (typeof said !== "object" || said === null || !text.trimStart().startsWith("{")) {
     throw new EnvelopeError('this is no envelope: an envelope is {"type": ..., "id": ..., "payload": ...}');
   }
-  const { type, id = "", payload = null, payload_base64, ref } = said as Readonly<Record<string, unknown>>;
+  const { type, id = "", payload = null, payload_base64, via, ref } = said as Readonly<Record<string, unknown>>;
   if (typeof type !== "string" || type === "") throw new EnvelopeError('an envelope needs a "type", which is a string');
   if (typeof id !== "string") throw new EnvelopeError('the "id" of an envelope is a string');
   if (payload_base64 === undefined && !("payload" in said)) {
@@ -82,11 +93,15 @@ export function parseEnvelope(text: string): Envelope {
   if (payload_base64 !== undefined && typeof payload_base64 !== "string") {
     throw new EnvelopeError('"payload_base64" is a string');
   }
+  if (via !== undefined && !isVia(via)) {
+    throw new EnvelopeError(`"via" is a list of identities of buses, ${MAX_HOPS} at most`);
+  }
   return {
     type,
     id,
     payload,
     ...payload_base64 === undefined ? {} : { payload_base64 },
+    ...via === undefined ? {} : { via },
     ...ref === undefined ? {} : { ref },
   };
 }
@@ -173,6 +188,16 @@ export function envelopeOf(event: Pick<BusEvent, "topic" | "payload">): string {
  */
 export function withPosition(envelope: string, { id, time }: EventMark): string {
   return `${envelope.slice(0, -1)},"at":${JSON.stringify(id)},"time":${JSON.stringify(time)}}`;
+}
+
+/**
+ * The same envelope with the buses that the event has been on.
+ *
+ * @param envelope what {@linkcode envelopeOf} made, or {@linkcode withPosition}
+ * @param via their identities
+ */
+export function withVia(envelope: string, via: readonly string[]): string {
+  return `${envelope.slice(0, -1)},${viaMember(via)}}`;
 }
 
 /** The members of a payload, with one more where they do not say all of it. */

@@ -7,7 +7,15 @@
  *
  * @module
  */
-import { type Bus, type EventMark, GapError, type Published, type Subscription, UnreadableEventError } from "../bus.ts";
+import {
+  type Bus,
+  type EventMark,
+  GapError,
+  type Published,
+  type PublishOptions,
+  type Subscription,
+  UnreadableEventError,
+} from "../bus.ts";
 import type { BusEvent } from "../event.ts";
 import { EVENT_BYTES } from "../bus/subscription.ts";
 import { messageOf, stackOf } from "../thrown.ts";
@@ -231,10 +239,11 @@ export class Hub {
    *
    * @param topic its topic
    * @param payload its content
+   * @param options how it is published, as on any bus
    * @throws {TopicError} if the topic breaks a rule
    * @throws {BusError} if the bus could not take it
    */
-  async publish(topic: string, payload: Uint8Array | string): Promise<Published> {
+  async publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<Published> {
     // Where the carrier does not tell when all has been received, it is elsewhere, and has a bound of its own.
     const bytes = (typeof payload === "string" ? bytesOf(payload) : payload.length) + EVENT_BYTES;
     while (
@@ -244,7 +253,7 @@ export class Hub {
     }
     this.#aheadBytes += bytes;
     try {
-      const published = await this.#bus.publish(topic, payload);
+      const published = await this.#bus.publish(topic, payload, options);
       this.#published++;
       return published;
     } catch (error) {
@@ -441,9 +450,8 @@ export class Hub {
     return this.#encoded;
   }
 
-  #frameFor(event: BusEvent, { wantsPositions }: Connection): Frame {
-    const encoded = this.#encode(event);
-    const frame = wantsPositions ? encoded.positioned : encoded.plain;
+  #frameFor(event: BusEvent, { details }: Connection): Frame {
+    const frame = this.#encode(event).frame(details);
     this.#delivered++;
     this.#deliveredBytes += frame.bytes;
     return frame;
@@ -459,7 +467,7 @@ export class Hub {
       get position() {
         return position();
       },
-      publish: (topic, payload) => this.publish(topic, payload),
+      publish: (topic, payload, options) => this.publish(topic, payload, options),
       frameOf: (event, connection) => this.#frameFor(event, connection),
       isCaughtUp: (history) => this.#isCaughtUp(history),
       route: (filter, connection) => this.#routes.add(filter, connection),

@@ -14,26 +14,29 @@ export interface SubscribeRequest {
   readonly filters: readonly string[];
   /** Where to begin; `undefined` if nothing was said about it, so that no position is wanted, either. */
   readonly from: SubscribeOptions["from"];
+  /** Whether the buses that an event has been on are wanted. */
+  readonly via: boolean;
 }
 
 /**
- * Reads the payload of a `__subscribe`: `{ "topic": FILTER or [FILTER...], "after"?: ID or null, "replay"?: "all" or N }`.
+ * Reads the payload of a `__subscribe`: `{ "topic": FILTER or [FILTER...], "after"?: ID or null, "replay"?: "all" or N, "via"?: true }`.
  *
  * @param payload a JSON value
  * @throws {EnvelopeError} if it is none, or one of the filters is not one
  */
 export function parseSubscribe(payload: unknown): SubscribeRequest {
   const filters = parseFilters(payload);
-  const { after, replay } = membersOf(payload);
+  const { after, replay, via = false } = membersOf(payload);
+  if (typeof via !== "boolean") throw new EnvelopeError('"via" takes true or false');
   if (after !== undefined && replay !== undefined) {
     throw new EnvelopeError('"after" and "replay" both say where to begin: one of them can');
   }
   if (after !== undefined) {
-    if (after === null) return { filters, from: BEFORE_ALL };
+    if (after === null) return { filters, from: BEFORE_ALL, via };
     if (typeof after !== "string") throw new EnvelopeError('"after" takes the id of an event, a string, or null');
-    return { filters, from: { after } };
+    return { filters, from: { after }, via };
   }
-  return { filters, from: replay === undefined ? undefined : parseReplay(replay) };
+  return { filters, from: replay === undefined ? undefined : parseReplay(replay), via };
 }
 
 /**

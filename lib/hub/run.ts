@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { EncodedEvent } from "./encoded_event.ts";
+import type { Details, EncodedEvent } from "./encoded_event.ts";
 import type { Frame } from "./outbox.ts";
 
 /** Frames, and how long they are together. */
@@ -22,8 +22,7 @@ export class Run<Receiver> {
   readonly receivers: readonly Receiver[];
   /** The events. */
   readonly events: EncodedEvent[] = [];
-  #plain: Frames | undefined;
-  #positioned: Frames | undefined;
+  readonly #frames: { [Key in Details]?: Frames } = {};
 
   /**
    * @param topic theirs
@@ -34,10 +33,9 @@ export class Run<Receiver> {
     this.receivers = receivers;
   }
 
-  /** The frames of its events, with where these are on the bus or without. From then on, it has all that it is to have. */
-  frames(positioned: boolean): Frames {
-    if (positioned) return this.#positioned ??= framesOf(this.events.map((encoded) => encoded.positioned));
-    return this.#plain ??= framesOf(this.events.map((encoded) => encoded.plain));
+  /** The frames of its events, with some details. From then on, it has all that it is to have. */
+  frames(details: Details): Frames {
+    return this.#frames[details] ??= framesOf(this.events.map((encoded) => encoded.frame(details)));
   }
 }
 

@@ -47,6 +47,8 @@ export interface HubServerOptions {
   readonly idleTimeout?: number;
   /** The dashboard. */
   readonly page: Page;
+  /** Is told why somebody was not let in, for whoever runs the hub. */
+  readonly onRefused?: (reason: string) => void;
 }
 
 /** How long the rest of a body that is refused is waited for, in milliseconds. */
@@ -86,7 +88,11 @@ export class HubServer {
     const { visitors } = this.#options;
     if (!URL.canParse(request.url)) return answerOf(new Refusal(400, "the Host of this request is none"));
     const refusal = visitors.refusal(request);
-    if (refusal !== undefined) return answerOf(new Refusal(403, refusal));
+    if (refusal !== undefined) {
+      // A browser does not show its user why.
+      this.#options.onRefused?.(refusal);
+      return answerOf(new Refusal(403, refusal));
+    }
     const response = await this.#answer(request);
     // The headers of an upgrade are not ours to change.
     if (response.status !== 101) {

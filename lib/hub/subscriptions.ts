@@ -9,6 +9,7 @@
  */
 import { type Bus, BusError, type EventMark, type GapError } from "../bus.ts";
 import type { BusEvent } from "../event.ts";
+import type { Details } from "./encoded_event.ts";
 import { EnvelopeError } from "./envelope.ts";
 import { History, type HistoryReader, type HistoryRequest } from "./history.ts";
 
@@ -52,6 +53,12 @@ export interface SubscriptionsHub<Owner> {
   turn(): Promise<void>;
 }
 
+/** What a connection asks for, of the past and of what is to come. */
+export interface SubscriptionRequest extends HistoryRequest {
+  /** Whether events are to come with the buses that they have been on, and with where they are on this one. */
+  readonly via: boolean;
+}
+
 /** How many events are remembered to have been sent, while one may come in more than one way. */
 const MAX_REMEMBERED_IDS = 10_000;
 
@@ -70,7 +77,7 @@ export class Subscriptions<Owner extends Subscriber = Subscriber> implements His
   #asked: HistoryRequest[] = [];
   /** What has been sent, while an event may come in more than one way. */
   #sent: Set<string> | undefined;
-  #wantPositions = false;
+  #details: Details = "none";
   #ended = false;
 
   /**
@@ -92,9 +99,9 @@ export class Subscriptions<Owner extends Subscriber = Subscriber> implements His
     return this.#filters.size;
   }
 
-  /** Whether events are sent with where they are on the bus. */
-  get wantPositions(): boolean {
-    return this.#wantPositions;
+  /** What is sent of events besides what they are. */
+  get details(): Details {
+    return this.#details;
   }
 
   /**
@@ -102,13 +109,14 @@ export class Subscriptions<Owner extends Subscriber = Subscriber> implements His
    *
    * @throws {EnvelopeError} if there would be too many filters
    */
-  add({ topic, ref, filters, from }: HistoryRequest): void {
+  add({ topic, ref, filters, from, via }: SubscriptionRequest): void {
     const news = filters.filter((filter) => !this.#filters.has(filter));
     const asked = this.#asked.reduce((sum, { filters }) => sum + filters.length, 0);
     const { maxSubscriptions } = this.#hub.limits;
     if (this.#filters.size + asked + news.length > maxSubscriptions) {
       throw new EnvelopeError(`a connection may subscribe to ${maxSubscriptions} filters, and no more`);
     }
+    if (via) this.#details = "via";
     if (from !== undefined && from !== "now") {
       this.#asked.push({ topic, ref, filters, from });
       return this.#beginHistories();
@@ -118,7 +126,7 @@ export class Subscriptions<Owner extends Subscriber = Subscriber> implements His
       this.#hub.subscribed(this.#owner, filter);
     }
     if (from === undefined) return;
-    this.#wantPositions = true;
+    this.#wantPositions();
     this.#owner.tellSubscribed(topic, ref, this.#hub.position);
   }
 
@@ -165,6 +173,10 @@ export class Subscriptions<Owner extends Subscriber = Subscriber> implements His
     return this.#histories.size > 0;
   }
 
+  #wantPositions(): void {
+    if (this.#details === "none") this.#details = "position";
+  }
+
   #isLeftToHistory(event: BusEvent): boolean {
     for (const history of this.#histories) {
       if (history.takes(event)) return true;
@@ -209,7 +221,7 @@ export class Subscriptions<Owner extends Subscriber = Subscriber> implements His
   #beginHistory(asked: HistoryRequest): void {
     const history = new History(this.#hub.bus, asked, this);
     this.#histories.add(history);
-    this.#wantPositions = true;
+    this.#wantPositions();
     this.#sent ??= new Set();
     for (const filter of asked.filters) {
       // What has been subscribed to already begins anew, in the place that this asks for.

@@ -40,6 +40,9 @@ export class Visitors {
       return `this hub is not ${JSON.stringify(host)}: ask for it as localhost, or allow that name with --allow-origin`;
     }
     const origin = request.headers.get("origin");
+    if (origin === "null") {
+      return "a page that is opened as a file has no origin, and may not talk to this hub: serve it by HTTP";
+    }
     if (origin !== null && origin !== own && !this.#allowed.has(origin)) {
       return `pages from ${JSON.stringify(origin)} may not talk to this hub, unless --allow-origin names it`;
     }

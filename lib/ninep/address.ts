@@ -4,6 +4,7 @@
  * @module
  */
 import { BusError } from "../bus.ts";
+import { hostAndPort } from "../host_and_port.ts";
 import { reasonOf } from "../os_error.ts";
 
 /** An address, taken apart. */
@@ -48,8 +49,7 @@ export function parseNinepAddress(address: string): NinepAddress {
  */
 export function formatNinepAddress(address: NinepAddress): string {
   if (address.transport === "unix") return `unix:${address.path}`;
-  const { hostname, port } = address;
-  return `tcp:${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+  return `tcp:${hostAndPort(address.hostname, address.port)}`;
 }
 
 /**

@@ -64,6 +64,8 @@ export class FrameReader {
     const size = new DataView(this.#buffer.buffer, this.#start, 4).getUint32(0, true);
     if (size < HEADER_BYTES) throw new FrameError(`a frame says that it has ${size} bytes: it needs ${HEADER_BYTES}`);
     if (size > this.maxFrameBytes) {
+      const other = otherProtocol(this.#buffer.subarray(this.#start, this.#start + 4));
+      if (other !== undefined) throw new FrameError(`that is ${other}, and not 9P`);
       throw new FrameError(`a frame says that it has ${size} bytes: ${this.maxFrameBytes} are allowed`);
     }
     if (left < size) return undefined;
@@ -94,6 +96,13 @@ export class FrameReader {
 
 /** How much may wait to be written before whoever writes should wait, too. */
 const HIGH_WATER_BYTES = 256 * 1024;
+
+/** What somebody speaks whose first bytes say that it is not 9P: they are most often at the wrong port. */
+function otherProtocol(start: Uint8Array): string | undefined {
+  if (/^(GET |HEAD|POST|PUT |OPTI|HTTP)/.test(String.fromCharCode(...start))) return "HTTP";
+  // The header of a handshake, RFC 8446 section 5.1.
+  return start[0] === 0x16 && start[1] === 3 ? "TLS" : undefined;
+}
 
 /** Writes messages to a stream. All that are sent in one turn leave in one write, as do those that are sent during a write. */
 export class FrameWriter extends Encoder {

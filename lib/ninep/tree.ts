@@ -8,21 +8,23 @@
  * | `pub` | w | publishes each line: `topic payload` |
  * | `pub.json` | rw | the same, as JSON: `{"topic","payload"}`; read it for each event's `{"id","time"}` |
  * | `stats` | r | counters: `name value`, on a line each |
+ * | `id` | r | the bus's identity, on a line |
  *
  * @module
  */
 import type { Bus } from "../bus.ts";
 import { concatenated } from "../bytes.ts";
 import type { BusEvent } from "../event.ts";
+import { isVia, MAX_HOPS } from "../identity.ts";
 import { base64JsonOf, fromBase64, jsonOf, parseJson, payloadOfJson, textOf } from "../format.ts";
 import { Errno, NinepError, refusal } from "./error.ts";
 import type { Directory, File, OpenFile, OpenMode } from "./file.ts";
 import { DMDIR, QTDIR, QTFILE, type Stat } from "./message.ts";
 import type { Counters } from "./tree/counters.ts";
 import { type EventFormat, EventStream } from "./tree/event.ts";
-import { textIn } from "./tree/refusal.ts";
+import { FixedText } from "./tree/fixed_text.ts";
+import { asNinepError, textIn } from "./tree/refusal.ts";
 import { LinePublisher, type Publication } from "./tree/pub.ts";
-import { StatsText } from "./tree/stats.ts";
 
 /** How an {@linkcode EventTree} may differ from the usual. */
 export interface EventTreeOptions {
@@ -105,7 +107,11 @@ export class EventTree {
       }),
       this.#file("stats", 0o444, (how) => {
         if (how.write) throw refusal("permission");
-        return new StatsText({ ...more(), ...this.#stats() });
+        return new FixedText(this.#statsText(more()));
+      }),
+      this.#file("id", 0o444, (how) => {
+        if (how.write) throw refusal("permission");
+        return this.#openIdentity();
       }),
     ];
     this.root = {
@@ -119,9 +125,18 @@ export class EventTree {
     return EventStream.open(this.#bus, format, how, this.#counters);
   }
 
-  #stats(): Record<string, number> {
+  async #openIdentity(): Promise<OpenFile> {
+    try {
+      return new FixedText(`${await this.#bus.identity()}\n`);
+    } catch (error) {
+      throw asNinepError(error);
+    }
+  }
+
+  #statsText(more: Readonly<Record<string, number>>): string {
     const { subscriptions, published, delivered } = this.#counters;
-    return { subscriptions, events_published: published, events_delivered: delivered };
+    const stats = { ...more, subscriptions, events_published: published, events_delivered: delivered };
+    return Object.entries(stats).map(([name, value]) => `${name} ${value}\n`).join("");
   }
 
   #file(name: string, permissions: number, open: File["open"]): File {
@@ -170,9 +185,16 @@ function parseJsonLine(line: Uint8Array): Publication {
   if (typeof said !== "object" || said === null || !("topic" in said) || typeof said.topic !== "string") {
     throw new NinepError(`the topic is missing: ${expected}`, Errno.EINVAL);
   }
-  if ("payload_base64" in said) return { topic: said.topic, payload: bytesIn(said.payload_base64) };
+  const { topic } = said;
+  const via = "via" in said ? viaIn(said.via) : undefined;
+  if ("payload_base64" in said) return { topic, payload: bytesIn(said.payload_base64), via };
   if (!("payload" in said)) throw new NinepError(`the payload is missing: ${expected}`, Errno.EINVAL);
-  return { topic: said.topic, payload: payloadOfJson(said.payload) };
+  return { topic, payload: payloadOfJson(said.payload), via };
+}
+
+function viaIn(value: unknown): readonly string[] {
+  if (isVia(value)) return value;
+  throw new NinepError(`via takes a list of identities of buses, ${MAX_HOPS} at most`, Errno.EINVAL);
 }
 
 function bytesIn(text: unknown): Uint8Array {

@@ -42,7 +42,7 @@ Deno.test("a first connection that cannot be made is told of, with the reason", 
   const refusing = (status: number) => ({ refuse: () => new Response("no", { status }) });
   {
     await using nobody = new HubBus("ws://127.0.0.1:1");
-    await assert.rejects(reasons(nobody), /^Error: cannot connect to ws:\/\/127\.0\.0\.1:1\/: nothing answers there/);
+    await assert.rejects(reasons(nobody), /^Error: cannot connect to ws:\/\/127\.0\.0\.1:1\/: no hub answers there/);
   }
   for (
     const [status, token, reason] of [
@@ -110,7 +110,7 @@ Deno.test("a subscription begins where it is asked to", async () => {
   ) {
     await using subscription = bus.subscribe(["n", "m"], { from });
     const peer = await hub.next();
-    assert.deepEqual(await peer.accept("9", timeOf(9)), { topic: ["n", "m"], ...beginning });
+    assert.deepEqual(await peer.accept("9", timeOf(9)), { topic: ["n", "m"], ...beginning, via: true });
     assert.deepEqual(await subscription.ready, position);
     peer.events(10);
     const [event] = await take(subscription, 1);
@@ -145,7 +145,7 @@ Deno.test("a subscription is ready when the past has begun to come, though nobod
   peer.close();
   const again = await hub.next();
   const asked = await again.expect("__subscribe");
-  assert.deepEqual(asked.payload, { topic: ["n"], after: null });
+  assert.deepEqual(asked.payload, { topic: ["n"], after: null, via: true });
   again.events(1, 2);
   assert.deepEqual(await textsOf(subscription, 2), ["1", "2"]);
 });
@@ -216,7 +216,7 @@ Deno.test("a hub that is restarted is survived without a word, and an event that
   await using second = new ScriptedHub({ port });
   const again = await second.next();
   const { payload } = await again.expect("__subscribe");
-  assert.deepEqual(payload, { topic: ["n"], after: "0" });
+  assert.deepEqual(payload, { topic: ["n"], after: "0", via: true });
   again.events(1, 2, 3);
   again.subscribed(payload, "3", timeOf(3));
   assert.deepEqual(await textsOf(subscription, 1), ["3"]);
@@ -561,6 +561,21 @@ Deno.test("ollie pub and ollie sub speak to a hub, and a hub serves another one"
   );
   const { code, stderr } = await ollie(["pub", "-d", "x", "ws://127.0.0.1:1"]);
   assert.equal(code, 1);
-  assert.match(stderr, /^ollie pub: cannot connect to ws:\/\/127\.0\.0\.1:1\/: nothing answers there[^\n]*\n$/);
+  assert.match(stderr, /^ollie pub: cannot connect to ws:\/\/127\.0\.0\.1:1\/: no hub answers there[^\n]*\n$/);
   assert.match((await ollie(["sub", "ws://a b"])).stderr, /^ollie sub: "ws:\/\/a b" is not a hub's address/);
+});
+
+Deno.test("who says wss: to a hub without TLS is told, and shows nobody the token", async () => {
+  const shown: (string | null)[] = [];
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ headers }) => {
+    shown.push(headers.get("authorization"));
+    return new Response("");
+  });
+  const { code, stderr } = await ollie(["pub", "-d", "x", `wss://:secret@127.0.0.1:${server.addr.port}`]);
+  const where = `127.0.0.1:${server.addr.port}`;
+  assert.deepEqual([code, stderr], [
+    1,
+    `ollie pub: cannot connect to wss://${where}/: what answers there does so without TLS: its address is ws://${where}\n`,
+  ]);
+  assert.deepEqual(shown, [null]);
 });

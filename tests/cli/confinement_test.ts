@@ -10,7 +10,24 @@ import { ATTEMPT_COUNT } from "./confinement/attack.ts";
 import { ollie, Running } from "./ollie.ts";
 
 /** By this import map the program has holes; what has a hole is made of what has none. */
-const HOLES = `--import-map=${new URL("confinement/import_map.json", import.meta.url).pathname}`;
+const HOLES = importMap("import_map.json");
+
+/** By this one, whoever sends a message brings the server to a standstill. */
+const HANGING = importMap("hanging_map.json");
+
+function importMap(name: string): string {
+  return `--import-map=${new URL(`confinement/${name}`, import.meta.url).pathname}`;
+}
+
+/** Ollie from its source, by an import map. */
+function fromSource(map: string): string[] {
+  return [
+    ...[Deno.execPath(), "run", "--quiet", "--no-check", map],
+    ...PERMISSIONS,
+    ...UNSTABLE,
+    new URL("cli.ts", ROOT).pathname,
+  ];
+}
 
 /** Starts a server that has a hole, uses the hole, and returns what became of each attempt. */
 async function attacked(
@@ -81,12 +98,7 @@ Deno.test("what the holes are used for can be done where it is not prevented", a
 });
 
 Deno.test("a hole in what reads the messages of strangers is no way out", async () => {
-  await attackAll([
-    ...[Deno.execPath(), "run", "--quiet", "--no-check", HOLES],
-    ...PERMISSIONS,
-    ...UNSTABLE,
-    new URL("cli.ts", ROOT).pathname,
-  ]);
+  await attackAll(fromSource(HOLES));
 });
 
 Deno.test("nor is it in the executable", async (test) => {
@@ -110,4 +122,20 @@ Deno.test("nor is it in the executable", async (test) => {
   }
   assert(success, said);
   await test.step("no way out", () => attackAll([executable]));
+});
+
+Deno.test("a server that was brought to a standstill ends when it is told to, and its socket goes", async () => {
+  using directory = temporaryDirectory();
+  const path = `${directory.path}/s`;
+  await using server = new Running([...fromSource(HANGING), "serve9p", "--listen", `unix:${path}`]);
+  assert.match(await server.stderr.next() ?? "", / listening on /);
+  using connection = await Deno.connect({ transport: "unix", path });
+  await connection.write(new Uint8Array([19, 0, 0, 0, 100, 255, 255, 0, 0, 1, 0, 6, 0, 57, 80, 50, 48, 48, 48]));
+  assert.equal(await server.stderr.next(), "hanging");
+  server.signal("SIGTERM");
+  assert.equal((await server.status).code, 1);
+  assert.deepEqual(await server.stderr.rest(), [
+    "ollie serve9p: the server did not end within 10 seconds, and was made to",
+  ]);
+  assert.deepEqual([...Deno.readDirSync(directory.path)], []);
 });

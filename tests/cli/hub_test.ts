@@ -90,6 +90,7 @@ Deno.test("a wrong command line is explained", async () => {
   for (
     const [args, message] of [
       [["a", "b"], 'unexpected argument "b"'],
+      [["8080"], "to listen on port 8080, say --listen 8080 (a directory that is called so is ./8080)"],
       [
         ["--listen", "localhost"],
         "--listen takes HOST:PORT or PORT, such as 8080, 0.0.0.0:8080 (every address) or [::1]:8080, and a port is at most " +
@@ -205,7 +206,7 @@ Deno.test("a bus that another server has: when it ends the clients are told, and
   assert.equal((await after.hear()).payload, 1);
 });
 
-Deno.test("--verbose says who comes and goes, and a name cannot write what it likes", async () => {
+Deno.test("--verbose says who comes and goes, and who may not; and a name cannot write what it likes", async () => {
   using directory = temporaryDirectory();
   Deno.writeTextFileSync(`${directory.path}/tokens`, "t al\x1b[31mice");
   await using hub = await HubProcess.start("-v", "--tokens", `${directory.path}/tokens`);
@@ -214,6 +215,10 @@ Deno.test("--verbose says who comes and goes, and a name cannot write what it li
     assert.equal(await hub.running.stderr.next(), 'ollie hub: connection 1 ("al\\u001b[31mice") has come');
   }
   assert.equal(await hub.running.stderr.next(), 'ollie hub: connection 1 ("al\\u001b[31mice") has gone');
+  // A browser keeps from its user why a page was refused.
+  const response = await fetch(`${hub.url}/healthz`, { headers: { origin: "http://localhost:3000" } });
+  assert.equal(response.status, 403);
+  assert.equal(await hub.running.stderr.next(), `ollie hub: refused a request: ${(await response.text()).trim()}`);
 });
 
 Deno.test("it may do no more than it must, once it listens", async () => {

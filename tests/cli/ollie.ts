@@ -2,17 +2,14 @@
  * Running ollie as people do, as a process: from its source, or the executable that the environment variable OLLIE names.
  */
 import { Queue } from "../../lib/queue.ts";
+import { ENTRY, PERMISSIONS, ROOT } from "../../release/executable.ts";
 import { within } from "../deadline.ts";
 
 const executable = Deno.env.get("OLLIE");
-const source = new URL("../../cli.ts", import.meta.url).pathname;
-
-/** As the tasks of deno.json have them. */
-const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-env=OLLIE_9P,NATS_CREDS,NOTIFY_SOCKET"];
 
 /** What starts ollie: a program, and the arguments before ollie's own. */
 export const OLLIE: readonly [string, ...string[]] = executable === undefined
-  ? [Deno.execPath(), "run", "--quiet", "--no-prompt", ...PERMISSIONS, source]
+  ? [Deno.execPath(), "run", "--quiet", ...PERMISSIONS, new URL(ENTRY, ROOT).pathname]
   : [executable];
 
 /** OLLIE as a word of a shell script. */
@@ -106,6 +103,15 @@ export class Running implements AsyncDisposable {
       if (line === undefined) throw new Error("ollie sub ended before it had subscribed");
     }
     return running;
+  }
+
+  /** Starts `ollie link` and waits until it copies. */
+  static async link(...args: string[]): Promise<Running> {
+    const running = new Running([...OLLIE, "link", ...args]);
+    const line = await running.stderr.next();
+    if (line?.startsWith("ollie link: copying from ")) return running;
+    await running[Symbol.asyncDispose]();
+    throw new Error(`ollie link said ${line}`);
   }
 
   /** Its process id. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { openBus, openPublisher } from "../../lib/cli/open.ts";
+import { openPublisher } from "../../lib/cli/open.ts";
+import { openBus } from "../../lib/cli/open_bus.ts";
 import { BusError, DirectoryBus, HubBus, NinepBus } from "../../mod.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

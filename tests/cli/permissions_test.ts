@@ -44,7 +44,7 @@ Deno.test("a directory that it may not write to, or not read, is named, and the 
       `start it with --allow-write=${bus}/new`,
     ],
     [
-      ["--allow-write"],
+      ["--allow-write", `--allow-read=${SOURCE}lib`],
       ["sub", bus],
       `ollie sub: cannot subscribe to ${bus}: Deno does not let this program read ${bus}/events: ` +
       `start it with --allow-read=${bus}`,
@@ -64,6 +64,11 @@ Deno.test("a directory that it may not write to, or not read, is named, and the 
     ],
     [
       ["--allow-net", `--allow-read=${SOURCE}`],
+      ["hub", "--listen", "127.0.0.1:0", bus],
+      `ollie hub: cannot start the server: Deno does not let this program read ${bus}: start it with --allow-read=${bus}`,
+    ],
+    [
+      ["--allow-net", ...FILES, `--deny-read=${bus}/tmp`],
       ["hub", "--listen", "127.0.0.1:0", bus],
       `ollie hub: cannot start the server: Deno does not let this program read ${bus}: start it with --allow-read=${bus}`,
     ],

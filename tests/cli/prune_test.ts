@@ -5,7 +5,7 @@ import { DirectoryBus, GapError } from "../../mod.ts";
 import { make, nameAt, namesIn } from "../bus/directory/bus_files.ts";
 import { until, within } from "../deadline.ts";
 import { exists, temporaryDirectory } from "../temporary.ts";
-import { AS_OTHERS, has, OLLIE, ollie, OLLIE_IN_SHELL, startListening } from "./ollie.ts";
+import { AS_OTHERS, has, OLLIE, ollie, OLLIE_IN_SHELL, Running, startListening } from "./ollie.ts";
 
 const names = Array.from({ length: 10 }, (_, i) => nameAt(i));
 
@@ -41,6 +41,7 @@ Deno.test("what cannot be is refused, and nothing is made", async () => {
     [2, ["prune", "--keep", "1"], "ollie prune: say which directory to remove events from"],
     [2, ["prune", "--keep", "0", path], '--keep takes a whole number from 1, not "0"'],
     [2, ["prune", "--older-than", "soon", path], "--older-than takes a duration"],
+    [2, ["prune", "--older-than", "30", path], "--older-than takes a duration with its unit, such as 12h, 7d or 365d"],
     [2, ["prune", "--max-bytes", "much", path], "--max-bytes takes a number of bytes"],
     [2, ["prune", "--keep", "1", "mem:"], "ollie prune: mem: is no directory"],
     [2, ["prune", "--keep", "1", "unix:/run/ollie"], "ollie prune: unix:/run/ollie is no directory"],
@@ -110,7 +111,11 @@ Deno.test("ollie sub with a cursor says once what it has missed, goes on, and en
   const last = `ollie sub: bus: events after "${names[9]}" and up to "${
     nameAt(20)
   }" were removed before they were read\n`;
-  assert.deepEqual(await sub("-W", "300ms"), [124, "", last]);
+  {
+    await using waiting = new Running([...OLLIE, "sub", "--cursor", `${path}/cursor`, `${path}/bus`]);
+    assert.equal(`${await waiting.stderr.next()}\n`.replaceAll(`${path}/`, ""), last);
+    await until("the note of it", () => Deno.readTextFileSync(`${path}/cursor`).includes(`"gone":"${nameAt(20)}"`));
+  }
   assert.deepEqual(await sub("-W", "300ms"), [124, "", ""]);
 });
 
@@ -118,12 +123,12 @@ Deno.test("a cursor of a topic that is rare is told of nothing, whatever else ha
   using directory = temporaryDirectory();
   const bus = `${directory.path}/bus`;
   make(bus, [nameAt(0, "rare"), ...Array.from({ length: 200 }, (_, i) => nameAt(10_000 + i, "often"))], "x");
-  const sub = () => ollie(["sub", "-e", "rare", "--cursor", `${directory.path}/cursor`, "-W", "300ms", "-m", bus]);
+  const sub = () => ollie(["sub", "-e", "rare", "--cursor", `${directory.path}/cursor`, bus]);
   assert.deepEqual((await sub()).stdout, "x");
   await ollie(["prune", "--keep", "1", bus]);
   make(bus, [nameAt(20_000, "rare")], "y");
-  const { stdout, stderr } = await sub();
-  assert.deepEqual([stdout, stderr], ["y", ""]);
+  const { code, stdout, stderr } = await sub();
+  assert.deepEqual([code, stdout, stderr], [0, "y", ""]);
 });
 
 for (const [subcommand, args] of [["hub", ["-l", "0"]], ["serve9p", ["-l", "tcp:0"]]] as const) {
@@ -140,6 +145,26 @@ for (const [subcommand, args] of [["hub", ["-l", "0"]], ["serve9p", ["-l", "tcp:
     assert.deepEqual(await running.stderr.rest(), []);
   });
 }
+
+Deno.test("where two servers remove from the same directory, neither complains of the other", async () => {
+  using directory = temporaryDirectory();
+  const { path } = directory;
+  // So many that the one who comes second finds the other at it.
+  make(path, Array.from({ length: 10_000 }, (_, i) => nameAt(i)), "x");
+  const retain = ["--retain", "keep=1", path];
+  const servers = await Promise.all([
+    startListening("hub", ["-l", "0", ...retain]),
+    startListening("serve9p", ["-l", "tcp:0", ...retain]),
+  ]);
+  await using stack = new AsyncDisposableStack();
+  for (const { running } of servers) stack.use(running);
+  await until("the end of what is old", () => namesIn(path).length === 1);
+  for (const { running } of servers) {
+    running.signal("SIGTERM");
+    assert.equal((await within(running.status, "the end")).code, 0);
+    assert.deepEqual(await running.stderr.rest(), []);
+  }
+});
 
 Deno.test("an interrupted prune says what it has removed, and has told of it", async () => {
   using directory = temporaryDirectory();

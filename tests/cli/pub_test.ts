@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { temporaryDirectory } from "../temporary.ts";
-import { AS_OTHERS, has, OLLIE, ollie, Running, shell } from "./ollie.ts";
+import { AS_OTHERS, has, OLLIE, ollie, OLLIE_IN_SHELL, Running, shell } from "./ollie.ts";
 
 /** The topics and payloads of the events in a directory, in order. */
 function eventsIn(bus: string): { topic: string; payload: string }[] {
@@ -168,4 +168,14 @@ Deno.test({
     assert.deepEqual([code, stderr], [1, `ollie pub: cannot publish to ${bus}: permission denied\n`]);
     assert.equal(eventsIn(bus).length, 1);
   },
+});
+
+Deno.test("who types the input is told how it ends, and nobody else", { ignore: !has("script") }, async () => {
+  using directory = temporaryDirectory();
+  const bus = directory.path;
+  const typed = await shell(`printf 'red\\n\\004' | script -qec '${OLLIE_IN_SHELL} pub ${bus} color' /dev/null`);
+  assert.match(typed.stdout, /ollie pub: reading standard input, until Ctrl-D/);
+  assert.deepEqual(eventsIn(bus), [{ topic: "color", payload: "red\n" }]);
+  const given = await shell(`script -qec '${OLLIE_IN_SHELL} pub -d blue ${bus} color' /dev/null`);
+  assert.equal(given.stdout, "");
 });

@@ -15,6 +15,19 @@ while True:
     for line in message.decode().splitlines():
         print(struct.unpack("3i", ancillary[0][2])[0], line, flush=True)
 `;
+/** One that has fallen asleep: as many messages wait for it as may. */
+const FULL = `
+import socket, sys, time
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listening.bind(sys.argv[1])
+sending = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+sending.setblocking(False)
+try:
+    while True: sending.sendto(b"WATCHDOG=1", sys.argv[1])
+except BlockingIOError:
+    print("full", flush=True)
+time.sleep(600)
+`;
 const ignore = !has("python3");
 
 async function startManager(socket: string): Promise<Running> {
@@ -63,7 +76,7 @@ Deno.test({
     for (const socket of sockets) {
       assert.equal(
         (await shell(`ollie 9p -a ${socket} ls`)).stdout,
-        "event\nevent.json\npub\npub.json\nstats\n",
+        "event\nevent.json\npub\npub.json\nstats\nid\n",
       );
     }
   },
@@ -93,4 +106,34 @@ Deno.test("a manager that cannot be told is complained of, and the server goes o
   );
   const [, url] = /listening on (\S+)$/.exec(await hub.stderr.next() ?? "") ?? [];
   assert.equal(await (await fetch(`${url}/healthz`)).text(), "ok\n");
+});
+
+Deno.test("a manager that takes no message keeps nobody waiting, and nothing is left of the attempt", {
+  ignore,
+}, async () => {
+  using directory = temporaryDirectory();
+  const socket = `${directory.path}/full`;
+  await using manager = new Running(["python3", "-c", FULL, socket]);
+  assert.equal(await manager.stdout.next(), "full");
+  Deno.mkdirSync(`${directory.path}/tmp`);
+  await using hub = new Running(
+    ["env", `NOTIFY_SOCKET=${socket}`, `TMPDIR=${directory.path}/tmp`, ...OLLIE, "hub", "--listen", "0"],
+  );
+  assert.equal(
+    await hub.stderr.next(),
+    `ollie hub: cannot tell the service manager at ${socket} that this is ready: it has taken no message for 5 seconds`,
+  );
+  assert.match(await hub.stderr.next() ?? "", /listening on http:/);
+  assert.deepEqual([...Deno.readDirSync(`${directory.path}/tmp`)].filter(({ name }) => name.startsWith("ollie-")), []);
+});
+
+Deno.test("that there is no room for a socket to tell it from is said as what it is", async () => {
+  await using hub = new Running([
+    ...["env", "NOTIFY_SOCKET=/nobody", "TMPDIR=/nowhere"],
+    ...[...OLLIE, "hub", "--listen", "0"],
+  ]);
+  assert.match(
+    await hub.stderr.next() ?? "",
+    /that this is ready: no socket can be made in a temporary directory: no such file or directory$/,
+  );
 });

@@ -1,7 +1,7 @@
 /** `ollie serve9p` and `ollie 9p` as people run them, and a served bus as the BUS of `ollie pub` and `ollie sub`. */
 import assert from "node:assert/strict";
 import { exists, temporaryDirectory } from "../temporary.ts";
-import { until } from "../deadline.ts";
+import { until, within } from "../deadline.ts";
 import { OLLIE, ollie, Running, shell, startServer } from "./ollie.ts";
 
 async function stat(address: string, name: string): Promise<number> {
@@ -38,7 +38,7 @@ Deno.test("read prints every event, and ls and stat what there is", async () => 
   await shell(`ollie pub -d red ${directory.path}/bus color`);
   const event = JSON.parse(await reader.stdout.next() ?? "");
   assert.deepEqual([event.topic, event.payload], ["color", "red"]);
-  assert.equal((await ollie(["9p", "ls", "/"], { env })).stdout, "event\nevent.json\npub\npub.json\nstats\n");
+  assert.equal((await ollie(["9p", "ls", "/"], { env })).stdout, "event\nevent.json\npub\npub.json\nstats\nid\n");
   assert.match(
     (await ollie(["9p", "stat", "pub"], { env })).stdout,
     /^--w--w--w- ollie ollie 0 \S+Z pub \(qid 3 version 0\)\n$/,
@@ -156,6 +156,35 @@ for (const [signal, status] of [["SIGTERM", 0], ["SIGINT", 130]] as const) {
     assert(!exists(path));
   });
 }
+
+/** Leaves a socket behind, as a server does that was killed. */
+function leaveBehind(path: string): void {
+  using _listener = Deno.listen({ transport: "unix", path: `${path}~` });
+  // New releases of Deno remove it when nobody listens any more, if they find it.
+  Deno.renameSync(`${path}~`, path);
+}
+
+async function seen(watcher: Deno.FsWatcher, path: RegExp): Promise<void> {
+  for await (const { paths } of watcher) if (path.test(paths[0])) return;
+}
+
+Deno.test("a signal ends it cleanly while it starts, too, and nothing is left", async () => {
+  using directory = temporaryDirectory();
+  const sockets = ["a", "b", "c", "d", "e", "f"].map((name) => `${directory.path}/${name}`);
+  for (let round = 0; round < 5; round++) {
+    // What nobody listens at any more is asked first, which takes some time.
+    for (const path of sockets) leaveBehind(path);
+    using watcher = Deno.watchFs(directory.path);
+    await using server = new Running([...OLLIE, "serve9p", ...sockets.flatMap((path) => ["--listen", `unix:${path}`])]);
+    // In a directory of that kind a socket is made.
+    await within(seen(watcher, /\/\.\w+$/), "a directory for a socket");
+    server.signal("SIGTERM");
+    assert.equal((await server.status).code, 0);
+    const left = [...Deno.readDirSync(directory.path)].map(({ name }) => name);
+    assert.deepEqual(left.filter((name) => name.startsWith(".")), []);
+    for (const name of left) Deno.removeSync(`${directory.path}/${name}`);
+  }
+});
 
 Deno.test("a client that does not read cannot keep the server from ending", async () => {
   using directory = temporaryDirectory();

@@ -269,3 +269,20 @@ Deno.test("events/ may be removed and made again under it", async () => {
     assert.equal(await sub.stdout.next(), payload.trim());
   }
 });
+
+Deno.test("a * that is no pattern is warned of, and matches itself", async () => {
+  using directory = temporaryDirectory();
+  const { bus } = await busWith(directory.path, COLORS);
+  await bus.publish("color*", "itself\n");
+  assert.deepEqual(
+    await ollie(["sub", "-e", "color*", directory.path]).then(({ code, stdout, stderr }) => [code, stdout, stderr]),
+    [
+      0,
+      "itself\n",
+      'ollie sub: in the filter "color*", * stands only for itself: it is a pattern as a whole segment, or after a colon\n',
+    ],
+  );
+  for (const filter of ["*", "color", "*.a", "a.*.b", "name:*", "name:*.>"]) {
+    assert.equal((await ollie(["sub", "-W", "0", "-n", "-e", filter, directory.path])).stderr, "", filter);
+  }
+});

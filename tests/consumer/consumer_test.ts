@@ -59,7 +59,7 @@ function hostOf({ url }: RunningHub): string {
 
 Deno.test("what is published is what a program needs, and nothing that only this checkout does", () => {
   const files = publishedFiles();
-  for (const path of ["deno.json", "LICENSE", "README.md", "mod.ts", "spoke.ts", "cli.ts"]) {
+  for (const path of ["deno.json", "LICENSE", "README.md", "mod.ts", "spoke.ts", "nats.ts", "cli.ts"]) {
     assert(files.includes(path));
   }
   assert.deepEqual(files.filter((path) => path.includes("/") && !path.startsWith("lib/")), []);

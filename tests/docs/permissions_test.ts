@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { flagsOf, permissionTable, type Use, USES } from "../../docs/permissions.ts";
 import { ollie, Running, startServer } from "../cli/ollie.ts";
 import { HubProcess } from "../hub/hub_process.ts";
-import { temporaryDirectory } from "../temporary.ts";
+import { ignore, NatsServer } from "../nats_server.ts";
+import { exists, temporaryDirectory } from "../temporary.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -20,7 +21,7 @@ interface Stage extends AsyncDisposable {
   set(text: string): string;
 }
 
-async function stage(serves: boolean): Promise<Stage> {
+async function stage(use: string): Promise<Stage> {
   const all = new AsyncDisposableStack();
   const { path } = all.use(temporaryDirectory());
   for (const name of ["tmp", "run", "home"]) Deno.mkdirSync(`${path}/${name}`);
@@ -28,6 +29,7 @@ async function stage(serves: boolean): Promise<Stage> {
   await ollie(["pub", "-d", "red", bus, "color"]);
   const there: Record<string, string> = {
     "/tmp/a": bus,
+    "/tmp/b": `${path}/tmp/b`,
     "/tmp": `${path}/tmp`,
     "/run/ollie": `${path}/run/ollie`,
     "/run": `${path}/run`,
@@ -36,12 +38,17 @@ async function stage(serves: boolean): Promise<Stage> {
     "5640": freePort(),
     "8080": freePort(),
   };
-  if (!serves) {
+  if (!isServer(use.split(" ")[0])) {
     const { running } = await startServer("--listen", `unix:${there["/run/ollie"]}`, "--listen", "tcp:0", bus);
     all.use(running);
     const tcp = await running.stderr.next();
     there["HOST:5640"] = /127\.0\.0\.1:\d+/.exec(tcp ?? "")?.[0] ?? "";
     there["HOST:8080"] = `127.0.0.1:${all.use(await HubProcess.start(bus)).port}`;
+  }
+  if (use.includes("nats:")) {
+    const { port } = all.use(await NatsServer.start({ jetStream: true }));
+    there["HOST:4222"] = `127.0.0.1:${port}`;
+    await ollie(["pub", "-d", "red", "--stream", "EVENTS", "--create-stream", `nats://127.0.0.1:${port}/app`]);
   }
   const words = new RegExp(Object.keys(there).sort((a, b) => b.length - a.length).join("|"), "g");
   return {
@@ -58,10 +65,12 @@ function freePort(): string {
 /** Starts ollie from its source with some flags, and says whether it did what it is for; if not, what it said. */
 async function attempt(flags: Use["flags"], args: readonly string[], address: string): Promise<true | string> {
   const words = ["run", "--quiet", "--no-prompt", ...flagsOf(flags), `${ROOT}cli.ts`, ...args];
-  if (isServer(args[0])) {
-    await using server = new Running([Deno.execPath(), ...words]);
-    const line = await server.stderr.next();
-    return / listening on /.test(line ?? "") || `${line}\n`;
+  if (isServer(args[0]) || args[0] === "link") {
+    // A link makes something of its directory the first time only.
+    if (args[0] === "link" && exists(args[1])) Deno.removeSync(args[1], { recursive: true });
+    await using running = new Running([Deno.execPath(), ...words]);
+    const line = await running.stderr.next();
+    return / (listening on|copying from) /.test(line ?? "") || `${line}\n`;
   }
   // One that goes on where another attempt has ended is to find something.
   await ollie(["pub", "-d", "red", address, "color"]);
@@ -97,9 +106,11 @@ Deno.test("the README has the table as it is made", () => {
 });
 
 for (const use of USES) {
-  Deno.test(`ollie ${use.args} needs the permissions that the table gives it, and no fewer`, async () => {
+  Deno.test(`ollie ${use.args} needs the permissions that the table gives it, and no fewer`, {
+    ignore: use.args.includes("nats:") && ignore,
+  }, async () => {
     const words = use.args.split(" ");
-    await using there = await stage(isServer(words[0]));
+    await using there = await stage(use.args);
     const args = words.map(there.set);
     const flags = Object.fromEntries(
       Object.entries(use.flags)

@@ -392,7 +392,7 @@ Deno.test("what waits is bounded, and what is on its way is", async () => {
   const small = client.publish("n", envelope("small"));
   assert.throws(
     () => client.publish("n", envelope("x".repeat(2_000_000))),
-    /^BusError: the event "n" is 2000\d+ bytes long/,
+    /^RefusedEventError: the event "n" is 2000\d+ bytes long/,
   );
   const peer = await hub.next();
   const frames = [];

@@ -161,6 +161,7 @@ Deno.test("where the hub itself comes too late for an event, all who are subscri
   const bus: Bus = {
     publish: () => Promise.reject(new Error("nobody publishes")),
     subscribe: () => given,
+    identity: () => Promise.reject(new Error("nobody asks")),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const log: string[] = [];

@@ -204,6 +204,10 @@ class FailingBus implements Bus {
     return subscription;
   }
 
+  identity(): Promise<string> {
+    return this.inner.identity();
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.inner[Symbol.asyncDispose]();
   }

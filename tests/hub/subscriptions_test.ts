@@ -21,6 +21,7 @@ function watched(bus: Bus): { bus: Bus; open: Set<Subscription> } {
         };
         return subscription;
       },
+      identity: () => bus.identity(),
       [Symbol.asyncDispose]: () => bus[Symbol.asyncDispose](),
     },
   };

@@ -82,7 +82,7 @@ Deno.test({
     for (const sections of [plain, unix]) {
       assert.equal(
         sections["ls"],
-        "total 0\n-rw-rw-rw- event\n-rw-rw-rw- event.json\n--w--w--w- pub\n-rw-rw-rw- pub.json\n-r--r--r-- stats\n",
+        "total 0\n-rw-rw-rw- event\n-rw-rw-rw- event.json\n-r--r--r-- id\n--w--w--w- pub\n-rw-rw-rw- pub.json\n-r--r--r-- stats\n",
       );
       // 130: it was the interruption that ended it, and it did.
       assert.equal(sections["cat"], "color red\nstatus 130\n");

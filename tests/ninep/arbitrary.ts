@@ -69,7 +69,7 @@ export function anyMessage(dialect: Dialect): fc.Arbitrary<Message> {
 
 const tag = fc.integer({ min: 0, max: 4 });
 const fid = fc.constantFrom(0, 1, 2, 3, 4, 0xffff_ffff);
-const name = fc.constantFrom("event", "event.json", "pub", "pub.json", "stats", "..", "nothing", "");
+const name = fc.constantFrom("event", "event.json", "pub", "pub.json", "stats", "id", "..", "nothing", "");
 const written = fc.constantFrom(
   "color",
   "> payload=base64",

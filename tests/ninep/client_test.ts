@@ -63,7 +63,7 @@ Deno.test("what the server refuses is an error that says so, and the connection 
   await assert.rejects(client.open("event", "write"), /publish into pub/);
   assert.equal(served.server.fids, 1);
   const names = (await client.list("/")).map(({ name }) => name);
-  assert.deepEqual(names, ["event", "event.json", "pub", "pub.json", "stats"]);
+  assert.deepEqual(names, ["event", "event.json", "pub", "pub.json", "stats", "id"]);
   assert.equal((await client.stat("pub")).mode, 0o222);
 });
 

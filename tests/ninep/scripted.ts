@@ -37,6 +37,10 @@ export class ScriptedBus implements Bus {
     return new ScriptedSubscription(this.#scripts.shift() ?? [], () => this.taken++);
   }
 
+  identity(): Promise<string> {
+    return Promise.reject(new Error("nobody asks"));
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve();
   }

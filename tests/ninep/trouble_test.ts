@@ -45,6 +45,8 @@ const BROKEN = {
   "07 00 00 00 63 01 00": "there is no message of type 99",
   "06 00 00 00 78 01": "a frame says that it has 6 bytes: it needs 7",
   "ff ff ff ff 78 01 00": "a frame says that it has 4294967295 bytes: 8192 are allowed",
+  "47 45 54 20 2f 20 48": "that is HTTP, and not 9P",
+  "16 03 01 02 00 01 00": "that is TLS, and not 9P",
   "0c 00 00 00 78 01 00 00 00 00 00 00": "1 bytes follow the fields of a Tclunk",
   "09 00 00 00 78 01 00 00 00": "a field of 4 bytes reaches beyond its frame, of which 2 are left",
   "11 00 00 00 6e 01 00 00 00 00 00 01 00 00 00 ff ff": "a list of 65535 reaches beyond its frame",
@@ -223,7 +225,7 @@ Deno.test("9P: a line has an end", async () => {
     answer = await write(conversation, 1, mebibyte);
     if (answer.startsWith("Rerror")) break;
   }
-  assert.match(answer!, /^Rerror tag 1 ename "a line has more than 100663296 bytes" errno 27$/);
+  assert.match(answer!, /^Rerror tag 1 ename "refused event: a line has more than 100663296 bytes" errno 27$/);
   assert.equal(await write(conversation, 1, "color red\n"), "Rwrite tag 1 count 10");
 });
 

@@ -7,7 +7,8 @@
 import { UnreadableEventError } from "../../bus.ts";
 import type { BusEvent } from "../../event.ts";
 import { reasonOf, unlessMissing } from "../../os_error.ts";
-import { parseName } from "./name.ts";
+import { isVia } from "../../identity.ts";
+import { isLinked, parseName } from "./name.ts";
 
 /** The events of one directory, as they are read. */
 export class EventFiles {
@@ -34,7 +35,10 @@ export class EventFiles {
     try {
       // A link may lead anywhere; and opening a pipe would wait for its other end.
       if (parsed === undefined || !Deno.statSync(path).isFile) return "none";
-      return this.#last = { id: name, ...parsed, payload: Deno.readFileSync(path) };
+      // First: it is removed after the event.
+      const via = isLinked(name) ? this.#viaOf(name) : undefined;
+      const payload = Deno.readFileSync(path);
+      return this.#last = { id: name, ...parsed, payload, ...via === undefined ? {} : { via } };
     } catch (error) {
       // A link may lead nowhere; and what is not UTF-8 in a name is shown as something else.
       if (error instanceof Deno.errors.NotFound) return name.includes("\ufffd") || isLink(path) ? "none" : "gone";
@@ -43,6 +47,13 @@ export class EventFiles {
         { cause: error },
       );
     }
+  }
+
+  /** On which buses an event has been; `undefined` where nothing is said of that: others may spell a name so, too. */
+  #viaOf(name: string): readonly string[] | undefined {
+    const text = unlessMissing(() => Deno.readTextFileSync(`${this.#bus}/via/${name}`));
+    const via = text?.trim().split("\n");
+    return isVia(via) ? via : undefined;
   }
 }
 

@@ -112,10 +112,12 @@ export class Hints {
     this.#listingRun = rescan ? this.#queue : this.#listingRun + 1;
     this.#settle();
     if (kind === "rename") { for (const path of paths) this.#listener.hinted(path.slice(path.lastIndexOf("/") + 1)); }
-    // A new directory under the same name may get the same inode, but never the old watch.
-    if (kind === "remove" && paths.includes(this.#directory)) this.#listener.ended();
-    // What has gone brings nothing, unless it has taken the place of a hint of what has come.
-    else if (kind === "remove" && this.complete) return;
+    if (kind === "remove") {
+      // A new directory under the same name may get the same inode, but never the old watch.
+      if (paths.includes(this.#directory)) this.#listener.ended();
+      // What has gone brings nothing, unless it has taken the place of a hint of what has come.
+      else if (this.complete) return;
+    }
     this.#listener.changed();
   }
 

@@ -19,15 +19,25 @@ export interface EventName {
 const NAME =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60))(?:[,.](\d{1,9}))?(?:\+00:?00|Z)_(.*)$/s;
 
+/** Where the time in a name says that it is in UTC. */
+const ZONE_AT = "2026-05-08T12:34:56,123456789".length;
+
 /**
  * Names an event.
  *
  * @param moment nanoseconds since 1970-01-01T00:00:00Z
  * @param topic a topic that keeps the rules
- * @returns such as `2026-05-08T12:34:56,123456789+00:00_color`
+ * @param how `"linked"` if a link has brought it: such a name can be told from others, and is read by all who read those
+ * @returns such as `2026-05-08T12:34:56,123456789+00:00_color`; with `Z` for `+00:00` if it is linked
  */
-export function formatName(moment: bigint, topic: string): string {
-  return `${formatTime(moment).replace(".", ",").replace("Z", "+00:00")}_${encodeTopic(topic)}`;
+export function formatName(moment: bigint, topic: string, how: "published" | "linked" = "published"): string {
+  const time = formatTime(moment).replace(".", ",");
+  return `${how === "linked" ? time : time.replace("Z", "+00:00")}_${encodeTopic(topic)}`;
+}
+
+/** Whether a link may have brought an event, by its name: there may be a file that says over which buses. */
+export function isLinked(name: string): boolean {
+  return name.startsWith("Z_", ZONE_AT);
 }
 
 /**
@@ -55,7 +65,7 @@ export function timeOf(name: string): string {
 
 /** Whether a name is spelt as {@linkcode formatName} spells it, so that the order of such names is that of their characters. */
 function isCanonical(name: string): boolean {
-  return name[19] === "," && name.startsWith("+00:00_", 29);
+  return name[19] === "," && (name.startsWith("+00:00_", ZONE_AT) || isLinked(name));
 }
 
 /** What a name is ordered by: its time, then the whole of it. */

@@ -8,6 +8,7 @@
  */
 import { BusError } from "../../bus.ts";
 import { reasonOf, unlessMissing } from "../../os_error.ts";
+import { isLinked } from "./name.ts";
 import { type OutdatedEvent, OutdatedEvents, type PruneLimits } from "./outdated.ts";
 import { Pace } from "./pace.ts";
 import { RemovalsWriter } from "./removals_file.ts";
@@ -50,7 +51,7 @@ const SLICE = 10_000;
 /** How long to rest between removing some files and some more, in milliseconds: so long takes a watch to be done with what it is told. */
 const REMOVING_REST_MS = 12;
 
-/** How old a file in `tmp/` must be, in milliseconds, so that nobody can be writing it any more. */
+/** How old a file that belongs to no event must be, in milliseconds, so that nobody can be about to publish that any more. */
 const ORPHAN_MS = 3_600_000;
 
 /**
@@ -59,7 +60,8 @@ const ORPHAN_MS = 3_600_000;
  * @param bus the directory
  * @param limits what is to stay; without any, all events do
  * @param options how
- * @throws {BusError} if there is no bus, or it cannot be done; the message says what has been
+ * @throws {BusError} if there is no bus, or it cannot be done; the message says what has been. Where another process does it,
+ * the cause is a `Deno.errors.Busy`
  */
 export async function prune(bus: string, limits: PruneLimits, options: PruneOptions = {}): Promise<Pruned> {
   const outdated = new OutdatedEvents(bus, limits);
@@ -104,16 +106,26 @@ class Pruning {
     this.#options = options;
   }
 
+  /** Removes what writers that were killed have left, and what `via/` says of events that have been removed by hand. */
   async removeOrphans(): Promise<void> {
-    const directory = `${this.#bus}/tmp`;
-    if (unlessMissing(() => Deno.statSync(directory)) === undefined) return;
+    this.removed.orphans = await this.#removeOrphansIn("tmp", () => true);
+    await this.#removeOrphansIn("via", (name) => {
+      return unlessMissing(() => Deno.lstatSync(`${this.#bus}/events/${name}`)) === undefined;
+    });
+  }
+
+  async #removeOrphansIn(part: "tmp" | "via", isOrphan: (name: string) => boolean): Promise<number> {
+    const directory = `${this.#bus}/${part}`;
+    if (unlessMissing(() => Deno.statSync(directory)) === undefined) return 0;
+    let count = 0;
     for await (const { name, isFile } of Deno.readDir(directory)) {
       await this.#looked();
-      const info = isFile ? unlessMissing(() => Deno.lstatSync(`${directory}/${name}`)) : undefined;
+      const info = isFile && isOrphan(name) ? unlessMissing(() => Deno.lstatSync(`${directory}/${name}`)) : undefined;
       if (info === undefined || Date.now() - (info.mtime?.getTime() ?? Infinity) < ORPHAN_MS) continue;
       this.#remove(`${directory}/${name}`);
-      this.removed.orphans++;
+      count++;
     }
+    return count;
   }
 
   async removeEvents(outdated: OutdatedEvents): Promise<void> {
@@ -148,6 +160,7 @@ class Pruning {
         signal?.throwIfAborted();
         onProgress?.({ doing: "removing", done: this.removed.events, total });
         this.#remove(`${this.#bus}/events/${name}`);
+        if (isLinked(name)) this.#remove(`${this.#bus}/via/${name}`);
         gone.push(name);
         this.removed.events++;
         this.removed.bytes += bytes;

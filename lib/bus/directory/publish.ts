@@ -39,11 +39,12 @@ export class DirectoryPublisher implements Publisher {
   async publish(topic: string, payload: Uint8Array | string, options: PublishOptions = {}): Promise<Published> {
     checkTopic(topic);
     const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
+    const how = options.via === undefined ? "published" : "linked";
     try {
       for (;;) {
         const moment = this.#nextMoment();
-        const name = formatName(moment, topic);
-        if (publishAs(this.#path, name, bytes, options.sync ?? false)) return { id: name, time: formatTime(moment) };
+        const name = formatName(moment, topic, how);
+        if (publishAs(this.#path, name, bytes, options)) return { id: name, time: formatTime(moment) };
       }
     } catch (error) {
       if (error instanceof BusError) throw error;
@@ -58,7 +59,12 @@ export class DirectoryPublisher implements Publisher {
 }
 
 /** Publishes under a name, unless somebody else has it or is about to. */
-function publishAs(directory: string, name: string, payload: Uint8Array, sync: boolean): boolean {
+function publishAs(
+  directory: string,
+  name: string,
+  payload: Uint8Array,
+  { sync = false, via }: PublishOptions,
+): boolean {
   const temporary = `${directory}/tmp/${name}`;
   const published = `${directory}/events/${name}`;
   const file = create(temporary, directory);
@@ -75,12 +81,14 @@ function publishAs(directory: string, name: string, payload: Uint8Array, sync: b
       Deno.removeSync(temporary);
       return false;
     }
+    if (via !== undefined) writeVia(directory, name, via);
     // Opened before the event is published: that they cannot be is then no reason to report one that is.
     const directories = sync ? directoriesOf(directory) : [];
     move(temporary, published, directory);
     syncAll(directories, name);
   } catch (error) {
     try {
+      if (via !== undefined) unlessMissing(() => Deno.removeSync(`${directory}/via/${name}`));
       Deno.removeSync(temporary);
     } catch {
       // What went wrong first is what the caller needs to know.
@@ -88,6 +96,12 @@ function publishAs(directory: string, name: string, payload: Uint8Array, sync: b
     throw error;
   }
   return true;
+}
+
+/** Writes on which buses an event has been, which is there for whoever finds the event. */
+function writeVia(directory: string, name: string, via: readonly string[]): void {
+  Deno.mkdirSync(`${directory}/via`, { recursive: true });
+  Deno.writeTextFileSync(`${directory}/via/${name}`, `${via.join("\n")}\n`);
 }
 
 /** Creates a file that did not exist, and the directories around it; `undefined` if it did exist. */

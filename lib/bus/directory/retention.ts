@@ -3,8 +3,9 @@
  *
  * @module
  */
-import type { Timer } from "../../time.ts";
+import { BusError } from "../../bus.ts";
 import { messageOf } from "../../thrown.ts";
+import type { Timer } from "../../time.ts";
 import type { PruneLimits } from "./outdated.ts";
 import { isBus, prune } from "./prune.ts";
 
@@ -25,13 +26,15 @@ const SHARE = 50;
  */
 export function startRetention(bus: string, limits: PruneLimits, log: (message: string) => void): Disposable {
   const stop = new AbortController();
-  let timer: Timer;
+  let timer: Timer | undefined;
   const run = async () => {
     const began = performance.now();
     try {
       if (isBus(bus)) await prune(bus, limits, { signal: stop.signal });
     } catch (error) {
-      log(messageOf(error));
+      // Where somebody else does it, such as another server of the same bus, it is done.
+      const isBeingDone = error instanceof BusError && error.cause instanceof Deno.errors.Busy;
+      if (!isBeingDone) log(messageOf(error));
     }
     if (stop.signal.aborted) return;
     const wait = Math.min(MAX_PERIOD_MS, Math.max(PERIOD_MS, (performance.now() - began) * SHARE));

@@ -92,6 +92,12 @@ export class Link {
     return this.connection.info?.max_payload ?? Infinity;
   }
 
+  /** What the cluster is called, or the server, where that is one by itself. */
+  get serverName(): string {
+    const { cluster, server_name, server_id } = this.connection.info ?? {};
+    return cluster ?? server_name ?? server_id ?? "";
+  }
+
   /** Tells somebody of what becomes of it. */
   add(user: LinkUser): void {
     this.#users.add(user);

@@ -6,16 +6,22 @@
  * `SEQUENCE-STREAM`, where the second part stands for the stream as it was made: in another one of the same name, or the same made
  * anew, the sequence says nothing.
  *
- * What others publish without such a header has the time at which it came.
+ * What others publish without such a header has the time at which it came. So has what a link publishes into a stream: there the header
+ * is what the link knows the event by, so that the stream finds out that it has it from an earlier run. On which buses an event has
+ * been is in a second header, `Ollie-Via`, with spaces between them.
  *
  * @module
  */
 import { BusError, type EventMark, type Position } from "../../bus.ts";
+import { isVia } from "../../identity.ts";
 import { formatTime } from "../../time.ts";
 import type { MsgHdrs } from "./library.ts";
 
 /** The header. It is NATS' own, and of those that it has the one that every publisher is asked for. */
 const MARK_HEADER = "Nats-Msg-Id";
+
+/** The header with the buses that an event has been on, where a link has brought it. */
+const VIA_HEADER = "Ollie-Via";
 
 const SHEET_BYTES = 8192;
 
@@ -24,13 +30,27 @@ const TIME_LENGTH = "2026-05-08T12:34:56.123456789Z".length;
 const STREAM_ID = /^(\d{1,16})-([0-9a-z]{1,16})$/;
 
 /**
- * A header that holds a mark.
+ * The headers of an event, as they are sent.
  *
  * @param mark such as `2026-05-08T12:34:56.123456789Z-k3x9q2`
+ * @param via on which buses it has been
  */
-export function markHeader(mark: string): MsgHdrs {
-  const bytes = asciiBytes(`NATS/1.0\r\n${MARK_HEADER}: ${mark}\r\n\r\n`);
-  // The client asks a header for nothing but its bytes, and its own take three times as long to make them.
+export function headerBytes(mark: string, via: readonly string[] | undefined): Uint8Array {
+  const more = via === undefined ? "" : `${VIA_HEADER}: ${via.join(" ")}\r\n`;
+  return asciiBytes(`NATS/1.0\r\n${MARK_HEADER}: ${mark}\r\n${more}\r\n`);
+}
+
+/**
+ * The mark that a stream finds out by that it has an event already.
+ *
+ * @param deduplicationId what the event is known by wherever it is published
+ */
+export function repeatableMark(deduplicationId: string): string {
+  return encodeURIComponent(deduplicationId.toWellFormed());
+}
+
+/** What the client takes for headers: it asks them for nothing but their bytes, and its own take three times as long to make them. */
+export function headersOf(bytes: Uint8Array): MsgHdrs {
   return { encode: () => bytes } as unknown as MsgHdrs;
 }
 
@@ -40,7 +60,7 @@ let written = 0;
 
 function asciiBytes(text: string): Uint8Array {
   if (written + text.length > sheet.length) {
-    sheet = new Uint8Array(SHEET_BYTES);
+    sheet = new Uint8Array(Math.max(SHEET_BYTES, text.length));
     written = 0;
   }
   const bytes = sheet.subarray(written, written += text.length);
@@ -48,12 +68,24 @@ function asciiBytes(text: string): Uint8Array {
   return bytes;
 }
 
-/** The mark in a message's headers, and the time that it tells; `undefined` if there is none of ours. */
-export function markIn(headers: MsgHdrs | undefined): { readonly mark: string; readonly time: string } | undefined {
-  for (const [name, [mark]] of headers ?? []) {
-    if (name !== MARK_HEADER) continue;
-    if (MARK.test(mark)) return { mark, time: mark.slice(0, TIME_LENGTH) };
+/** What is ours of a message's headers. */
+export interface OurHeaders {
+  /** The mark. */
+  readonly mark: string | undefined;
+  /** The time that it tells. */
+  readonly time: string | undefined;
+  /** On which buses the event has been. */
+  readonly via: readonly string[] | undefined;
+}
+
+/** Reads what is ours of a message's headers. */
+export function readHeaders(headers: MsgHdrs | undefined): OurHeaders {
+  let mark, via;
+  for (const [name, [value]] of headers ?? []) {
+    if (name === MARK_HEADER && MARK.test(value)) mark = value;
+    else if (name === VIA_HEADER) via = value.split(" ");
   }
+  return { mark, time: mark?.slice(0, TIME_LENGTH), via: isVia(via) ? via : undefined };
 }
 
 /**

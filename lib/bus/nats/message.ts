@@ -7,7 +7,7 @@
 import type { BusEvent } from "../../event.ts";
 import { type Clock, formatTime } from "../../time.ts";
 import type { Msg } from "./library.ts";
-import { idOf, markIn } from "./mark.ts";
+import { idOf, readHeaders } from "./mark.ts";
 import type { Stream } from "./stream.ts";
 import { topicOf } from "./subject.ts";
 
@@ -34,15 +34,17 @@ export function readMessage(stream: Stream, message: Msg): StreamMessage | undef
   if (words[1] !== "ACK") return undefined;
   const at = words.length === 9 ? 5 : 7;
   const sequence = Number(words[at]);
+  const { time, via } = readHeaders(message.headers);
   return {
     sequence,
     delivered: Number(words[at + 1]),
     pending: Number(words[at + 3]),
     event: {
       id: idOf(sequence, stream.mark),
-      time: markIn(message.headers)?.time ?? formatTime(BigInt(words[at + 2])),
+      time: time ?? formatTime(BigInt(words[at + 2])),
       topic: topicOf(stream.prefix, message.subject),
       payload: message.data,
+      ...via === undefined ? {} : { via },
     },
   };
 }
@@ -54,13 +56,12 @@ export function readMessage(stream: Stream, message: Msg): StreamMessage | undef
  * @param clock never tells the same time twice
  */
 export function readLiveMessage(prefix: string, message: Msg, clock: Clock): BusEvent {
-  let { mark, time } = markIn(message.headers) ?? {};
-  time ??= formatTime(clock());
-  mark ??= `${time}-unmarked`;
+  const { mark, time = formatTime(clock()), via } = readHeaders(message.headers);
   return {
-    id: mark,
+    id: mark ?? `${time}-unmarked`,
     time,
     topic: topicOf(prefix, message.subject),
     payload: message.data,
+    ...via === undefined ? {} : { via },
   };
 }

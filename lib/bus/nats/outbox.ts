@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { BusError, type Published } from "../../bus.ts";
+import { BusError, type Published, type PublishOptions, RefusedEventError } from "../../bus.ts";
 import { type Clock, formatTime, increasing, systemClock } from "../../time.ts";
 import type { Msg } from "./library.ts";
 import { type Link, reasonOf } from "./link.ts";
-import { idOf, markHeader } from "./mark.ts";
+import { headerBytes, headersOf, idOf, repeatableMark } from "./mark.ts";
 import type { Stream } from "./stream.ts";
 
 /** How long an event may wait before its publisher is told that nothing is known of it, in milliseconds. */
@@ -19,15 +19,17 @@ const RESEND_MS = 5000;
 const LOOK_MS = 250;
 /** About what an event that waits takes besides its payload. */
 const WAITING_BYTES = 256;
-/** About what a header is long. */
-const HEADER_BYTES = 100;
 
 /** JetStream's own error for a cluster that has yet to agree on who leads. */
 const NOT_AVAILABLE = 10_008;
 
+/** And for an event that is longer than the stream takes. */
+const TOO_LONG = 10_054;
+
 /** An event that waits. */
 interface Waiting {
   readonly subject: string;
+  readonly headers: Uint8Array;
   readonly payload: Uint8Array;
   readonly id: string;
   readonly time: string;
@@ -97,14 +99,19 @@ export class Outbox {
   /**
    * Publishes.
    *
-   * @throws {BusError} if it is too long, or refused, or too much waits, or it has waited too long
+   * @throws {RefusedEventError} if it is too long
+   * @throws {BusError} if it is refused, or too much waits, or it has waited too long
    */
-  publish(subject: string, payload: Uint8Array): Promise<Published> {
+  publish(subject: string, payload: Uint8Array, { via, deduplicationId }: PublishOptions = {}): Promise<Published> {
     const { maxPayload, shown } = this.#link;
-    if (payload.length + HEADER_BYTES > maxPayload) {
-      throw new BusError(
-        `the event has ${payload.length} bytes: ${shown} takes at most ${maxPayload}, of which ${HEADER_BYTES} are for the ` +
-          "event's id",
+    const time = formatTime(this.#clock());
+    const id = `${time}-${this.#name}`;
+    const isRepeatable = this.#stream !== undefined && deduplicationId !== undefined;
+    const headers = headerBytes(isRepeatable ? repeatableMark(deduplicationId) : id, via);
+    if (payload.length + headers.length > maxPayload) {
+      throw new RefusedEventError(
+        `the event has ${payload.length} bytes: ${shown} takes at most ${maxPayload}, of which ${headers.length} are for what ` +
+          "the event is known by",
       );
     }
     const bytes = payload.length + WAITING_BYTES;
@@ -113,11 +120,10 @@ export class Outbox {
         `${this.#waiting.size} events (${this.#bytes} bytes) wait for ${shown} to acknowledge them, and no more find room`,
       );
     }
-    const time = formatTime(this.#clock());
-    const id = `${time}-${this.#name}`;
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         subject,
+        headers,
         payload,
         id,
         time,
@@ -148,10 +154,10 @@ export class Outbox {
   #send(token: number, waiting: Waiting): void {
     waiting.first ??= 0;
     waiting.last = 0;
-    const { subject, payload, id } = waiting;
+    const { subject, headers, payload } = waiting;
     const reply = this.#stream === undefined ? undefined : `${this.#inbox}${token}`;
     try {
-      this.#link.connection.publish(subject, payload, { headers: markHeader(id), reply });
+      this.#link.connection.publish(subject, payload, { headers: headersOf(headers), reply });
     } catch (error) {
       const failed = new BusError(`cannot publish to ${this.#link.shown}: ${reasonOf(error)}`, { cause: error });
       return this.#settle(token, waiting, failed);
@@ -193,7 +199,8 @@ export class Outbox {
       waiting.last = undefined;
     } else if (error !== undefined || typeof seq !== "number") {
       const reason = error?.description ?? "its answer is not that of a stream";
-      this.#settle(token, waiting, new BusError(`${this.#link.shown} did not take the event: ${reason}`));
+      const kind = error?.err_code === TOO_LONG ? RefusedEventError : BusError;
+      this.#settle(token, waiting, new kind(`${this.#link.shown} did not take the event: ${reason}`));
     } else if (!duplicate && seq <= (this.#last?.sequence ?? 0)) {
       // It counts anew, so it is another stream, with another mark.
       this.#last = undefined;

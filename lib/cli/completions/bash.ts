@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { DescribedCommand } from "../command.ts";
+import { type DescribedCommand, namesOf } from "../command.ts";
 import { type Offer, offersOf } from "./offer.ts";
-import { namesOf, quoted, subcommandWords } from "./words.ts";
+import { quoted, subcommandWords } from "./words.ts";
 
 /**
  * The script.

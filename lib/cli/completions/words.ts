@@ -18,17 +18,6 @@ export function subcommandWords(commands: readonly DescribedCommand[]): Words {
 }
 
 /**
- * How an option is typed.
- *
- * @param long its long name
- * @param short its one-letter name
- * @returns such as `-d` and `--data`
- */
-export function namesOf(long: string, short: string | undefined): string[] {
-  return short === undefined ? [`--${long}`] : [`-${short}`, `--${long}`];
-}
-
-/**
  * A text as one word of a script for bash or zsh.
  *
  * @param text anything on one line

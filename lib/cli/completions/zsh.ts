@@ -4,9 +4,9 @@
  * @module
  */
 import { HELP_OPTION } from "../args.ts";
-import type { DescribedCommand, Option, Words } from "../command.ts";
+import { type DescribedCommand, namesOf, type Option, type Words } from "../command.ts";
 import { type Offer, offersOf } from "./offer.ts";
-import { namesOf, quoted, subcommandWords } from "./words.ts";
+import { quoted, subcommandWords } from "./words.ts";
 
 /**
  * The script: a file `_ollie` for `$fpath`, or something to be evaluated.

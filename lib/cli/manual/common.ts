@@ -66,4 +66,5 @@ export const FILES: Words = {
   "BUS/events/":
     "events that have been published. The name of such a file is the time, as TZ=UTC date --iso-8601=ns prints " +
     "it, then _ and the topic; its content is the payload. Files may be removed at any time.",
+  "BUS/pruned": "how far ollie prune and --retain have removed events, once they have",
 };

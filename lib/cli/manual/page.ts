@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { DescribedCommand, OptionTable, Words } from "../command.ts";
+import { type DescribedCommand, namesOf, type OptionTable, type Words } from "../command.ts";
 import { usageOf } from "../help.ts";
 import { paragraphsOf } from "../paragraph.ts";
 import { ADDRESSES, DESCRIPTION, ENVIRONMENT, EXIT_STATUS, FILES, FILTERS, NAME, TOPICS } from "./common.ts";
@@ -72,7 +72,7 @@ function optionList(table: OptionTable, marker: Marker): string {
   // Every subcommand has --help, which is said once.
   const own = Object.entries(table).filter(([name]) => name !== "help");
   return own.map(([name, { short, value, words, help }]) => {
-    const spelt = [...short === undefined ? [] : [`-${short}`], `--${name}`].map(bold).join(", ");
+    const spelt = namesOf(name, short).map(bold).join(", ");
     const taken = value === undefined ? "" : ` ${marker.mark(value)}`;
     return explained(spelt + taken, marker.mark(help)) + (words === undefined ? "" : indented(wordList(words, marker)));
   }).join("");

@@ -47,7 +47,7 @@ export function italic(text: string): string {
  *
  * @param text has been escaped
  */
-export function filled(text: string): string {
+function filled(text: string): string {
   return linesOf(text, SOURCE_WIDTH).map((line) => `${guarded(line)}\n`).join("");
 }
 

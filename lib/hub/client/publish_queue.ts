@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { BusError, type Published } from "../../bus.ts";
+import { BusError, type Published, RefusedEventError } from "../../bus.ts";
 
 /**
  * How many bytes may be on their way to the hub without an answer. They are all that a socket is ever handed at once, and so
@@ -72,7 +72,7 @@ export class PublishQueue {
     const frame = `${envelope.slice(0, -1)},"ref":${ref}}`;
     const bytes = utf8.encode(frame).length;
     if (bytes > this.#maxBytes) {
-      throw new BusError(
+      throw new RefusedEventError(
         `the event ${
           JSON.stringify(topic)
         } is ${bytes} bytes long: at most ${this.#maxBytes} may wait for ${this.#hub} ` +
@@ -134,7 +134,7 @@ export class PublishQueue {
     if (event !== undefined && wasTooLarge && this.#sentBytes === event.bytes) {
       this.#remove(first, event);
       event.reject(
-        new BusError(
+        new RefusedEventError(
           `${this.#hub} takes no event as large as this one: ${JSON.stringify(event.topic)}, ${event.bytes} bytes`,
         ),
       );

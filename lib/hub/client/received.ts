@@ -4,6 +4,7 @@
  * @module
  */
 import type { EventMark } from "../../bus.ts";
+import { isIdentity, isVia } from "../../identity.ts";
 import type { Envelope } from "../envelope.ts";
 
 /** An envelope that has come. */
@@ -22,6 +23,10 @@ export interface Answer {
   readonly ref?: unknown;
   /** Why it was refused, or is not to be had. */
   readonly reason: string;
+  /** Whether to ask for the same again would bring the same. */
+  readonly refused: boolean;
+  /** The identity of the hub's bus. */
+  readonly identity: string | undefined;
   /** The id of the event after which something is gone. */
   readonly after: string | undefined;
   /** A position; `null` for the start, `undefined` if the hub cannot tell. */
@@ -42,12 +47,12 @@ export function readReceived(text: string, parse: (text: string) => unknown): Re
   } catch {
     return undefined;
   }
-  const { type, id = "", payload = null, payload_base64, at, time } = membersOf(said);
+  const { type, id = "", payload = null, payload_base64, via, at, time } = membersOf(said);
   if (typeof type !== "string" || type === "" || typeof id !== "string") return undefined;
   if (payload_base64 !== undefined && typeof payload_base64 !== "string") return undefined;
   if (at !== undefined && typeof at !== "string") return undefined;
   if (time !== undefined && typeof time !== "string") return undefined;
-  return { type, id, payload, payload_base64, at, time };
+  return { type, id, payload, payload_base64, at, time, ...isVia(via) ? { via } : {} };
 }
 
 /**
@@ -56,12 +61,14 @@ export function readReceived(text: string, parse: (text: string) => unknown): Re
  * @param payload a JSON value
  */
 export function readAnswer(payload: unknown): Answer {
-  const { topic, ref, reason, after, at, time } = membersOf(payload);
+  const { topic, ref, reason, refused, identity, after, at, time } = membersOf(payload);
   const place = typeof at === "string" ? { id: at, time: typeof time === "string" ? time : "" } : undefined;
   return {
     topic,
     ref,
     reason: typeof reason === "string" ? reason : "it did not say why",
+    refused: refused === true,
+    identity: isIdentity(identity) ? identity : undefined,
     after: typeof after === "string" ? after : undefined,
     place: at === null ? null : place,
   };

@@ -32,7 +32,15 @@ export async function reasonOfRefusal(address: HubAddress, ending: Ending): Prom
   const missing = missingPermission(ending.reason);
   if (missing !== undefined) return missing;
   const status = ending.status ?? await statusOf(address);
-  if (status === undefined) return `nothing answers there, as far as can be told (${ending.reason})`;
+  if (status === undefined) {
+    const other = otherScheme(address.url);
+    // A token is nothing to show to whoever answers.
+    if (await statusOf({ url: other.href, token: undefined }) !== undefined) {
+      const how = other.protocol === "wss:" ? "with TLS alone" : "without TLS";
+      return `what answers there does so ${how}: its address is ${other.protocol}//${other.host}`;
+    }
+    return `no hub answers there, as far as can be told (${ending.reason})`;
+  }
   if (status === 401) {
     return address.token === undefined
       ? "the hub lets nobody in without a token, and none was given (401)"
@@ -41,6 +49,11 @@ export async function reasonOfRefusal(address: HubAddress, ending: Ending): Prom
   if (status === 403) return "the hub lets in neither every host name nor every origin, and not this one (403)";
   if (status === 503) return "the hub has as many connections as it takes (503)";
   return `what answers there takes no WebSocket (status ${status}): it is no hub, or the path is wrong`;
+}
+
+/** The same address with TLS, if it is one without, and without, if it is one with it. */
+function otherScheme(url: string): URL {
+  return new URL(url.replace(/^wss?:/, (scheme) => scheme === "ws:" ? "wss:" : "ws:"));
 }
 
 /** The status that the HTTP server gives this client; `undefined` if there is none, or it does not let us see. */

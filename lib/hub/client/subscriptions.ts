@@ -67,6 +67,7 @@ const ALL: Beginning = { replay: "all" };
 export class Subscriptions {
   readonly #client: SubscriptionsClient;
   readonly #from: NonNullable<SubscribeOptions["from"]>;
+  readonly #via: boolean;
   readonly #trail = new Trail();
   readonly #wanted = new Map<string, Wanted>();
   /** The filters that this connection has in force. */
@@ -83,10 +84,12 @@ export class Subscriptions {
   /**
    * @param client whose they are
    * @param from where to begin
+   * @param via whether events are to come with the buses that they have been on
    */
-  constructor(client: SubscriptionsClient, from: SubscribeOptions["from"] = "now") {
+  constructor(client: SubscriptionsClient, from: SubscribeOptions["from"] = "now", via = false) {
     this.#client = client;
     this.#from = from;
+    this.#via = via;
     const place = placeOf(from);
     if (place === undefined) return;
     this.#trail.begin(place.after ?? null);
@@ -204,7 +207,7 @@ export class Subscriptions {
   #subscribe(ask: Pick<Ask, "filters" | "kind"> & { readonly reason?: string }, beginning: Beginning): void {
     const ref = `subscribe ${++this.#asked}`;
     this.#ask = { reason: "", ...ask, ref, isFromNow: "replay" in beginning && beginning.replay === 0 };
-    this.#client.tell("__subscribe", { topic: ask.filters, ...beginning }, ref);
+    this.#client.tell("__subscribe", { topic: ask.filters, ...beginning, ...this.#via ? { via: true } : {} }, ref);
   }
 
   /** The hub has said `__subscribed`. */

@@ -10,7 +10,7 @@ import { Errno, NinepError } from "../error.ts";
 import type { OpenFile, OpenMode, ReadRequest, WriteRequest } from "../file.ts";
 import type { Counters } from "./counters.ts";
 import { RecordReads } from "./records.ts";
-import { asNinepError } from "./refusal.ts";
+import { asNinepError, REFUSED } from "./refusal.ts";
 
 const NEWLINE = 10;
 /** The longest line, in bytes: 64 MiB, and some more for what is around the payload. */
@@ -26,6 +26,7 @@ const TURN_MS = 5;
 export interface Publication {
   readonly topic: string;
   readonly payload: Uint8Array | string;
+  readonly via?: readonly string[];
 }
 
 /** Where one fid publishes. */
@@ -112,7 +113,9 @@ export class LinePublisher implements OpenFile {
   /** Adds to the line that was begun. */
   #begin(piece: Uint8Array): void {
     const bytes = this.#begunBytes + piece.length;
-    if (bytes > MAX_LINE_BYTES) throw new NinepError(`a line has more than ${MAX_LINE_BYTES} bytes`, Errno.EFBIG);
+    if (bytes > MAX_LINE_BYTES) {
+      throw new NinepError(`${REFUSED}a line has more than ${MAX_LINE_BYTES} bytes`, Errno.EFBIG);
+    }
     if (this.#counters.begunBytes + piece.length > MAX_BEGUN_BYTES) {
       throw new NinepError("too much has been written without a newline", Errno.ENOBUFS);
     }
@@ -149,9 +152,9 @@ export class LinePublisher implements OpenFile {
   #publish(publications: readonly Publication[]): Promise<void> {
     const publishing = this.#publishing.then(async () => {
       let began = performance.now();
-      for (const [number, { topic, payload }] of publications.entries()) {
+      for (const [number, { topic, payload, via }] of publications.entries()) {
         try {
-          this.#published(await this.#bus.publish(topic, payload));
+          this.#published(await this.#bus.publish(topic, payload, { via }));
         } catch (error) {
           const refused = asNinepError(error);
           if (number === 0 || !(refused instanceof NinepError)) throw refused;

@@ -3,13 +3,23 @@
  *
  * @module
  */
-import { BusError, type EventMark, GapError, SlowConsumerError, UnreadableEventError } from "../../bus.ts";
+import {
+  BusError,
+  type EventMark,
+  GapError,
+  RefusedEventError,
+  SlowConsumerError,
+  UnreadableEventError,
+} from "../../bus.ts";
 import { TopicError } from "../../event.ts";
 import { FilterError } from "../../filter.ts";
 import { Errno, NinepError } from "../error.ts";
 
 /** What the text begins with where one event cannot be read, and the next read brings the one after it. */
 export const UNREADABLE = "unreadable event: ";
+
+/** What it begins with where an event is not taken, and would not be if it were written again. */
+export const REFUSED = "refused event: ";
 
 /** What it begins with where events are gone. What follows is JSON. */
 const GAP = "events are gone: ";
@@ -44,6 +54,9 @@ export function asNinepError(error: unknown): unknown {
   if (error instanceof SlowConsumerError) return new NinepError(error.message, Errno.ENOBUFS, { cause: error });
   if (error instanceof UnreadableEventError) {
     return new NinepError(`${UNREADABLE}${error.message}`, Errno.EIO, { cause: error });
+  }
+  if (error instanceof RefusedEventError) {
+    return new NinepError(`${REFUSED}${error.message}`, Errno.EIO, { cause: error });
   }
   if (error instanceof GapError) return new NinepError(gapText(error), Errno.EPIPE, { cause: error });
   if (error instanceof BusError) return new NinepError(error.message, Errno.EIO, { cause: error });

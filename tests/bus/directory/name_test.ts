@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { formatName, isAfter, parseName, sortNames } from "../../../lib/bus/directory/name.ts";
+import { isAfter as isMarkAfter } from "../../../lib/bus/place.ts";
+import { markOf } from "../../../lib/bus/directory/order.ts";
+import { formatName, isAfter, isLinked, parseName, sortNames } from "../../../lib/bus/directory/name.ts";
 
 const NS = 1_777_777_777_123_456_789n;
 
 Deno.test("an event is named as `date --iso-8601=ns` and the shell pair name it", () => {
   assert.equal(formatName(NS, "color"), "2026-05-03T03:09:37,123456789+00:00_color");
   assert.equal(formatName(NS, "a/b_c"), "2026-05-03T03:09:37,123456789+00:00_a%2Fb_c");
+  assert.equal(formatName(NS, "a/b_c", "linked"), "2026-05-03T03:09:37,123456789Z_a%2Fb_c");
+  assert(isLinked(formatName(NS, "n", "linked")) && !isLinked(formatName(NS, "n")));
+  assert(!isLinked(formatName(NS, "Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_Z_")));
 });
 
 Deno.test("a name is read as liberally as scripts write it", () => {
@@ -79,7 +84,18 @@ Deno.test("events are in the order of their times, however these are spelt", () 
   assert(isAfter(ordered[3], ordered[2]) && !isAfter(ordered[2], ordered[3]) && !isAfter(ordered[2], ordered[2]));
 });
 
-Deno.test("property: where all are spelt alike, the order is that of `ls`", () => {
-  const names = fc.array(fc.bigInt(0n, 10n ** 19n).map((moment) => formatName(moment, "a")), { maxLength: 30 });
-  fc.assert(fc.property(names, (names) => assert.deepEqual(sortNames([...names]), [...names].sort())));
+Deno.test("property: of events that are published and linked, the order is that of `ls`, of cursors and of clients", () => {
+  // Few moments, so that some are the same.
+  const moment = fc.oneof(fc.bigInt(0n, 10n ** 19n), fc.bigInt(0n, 2n));
+  const name = fc.tuple(moment, fc.constantFrom("a", "B"), fc.constantFrom("published", "linked"))
+    .map(([moment, topic, how]) => formatName(moment, topic, how));
+  fc.assert(fc.property(fc.array(name, { maxLength: 30 }), (names) => {
+    const sorted = sortNames([...names]);
+    assert.deepEqual(sorted, [...names].sort());
+    for (let i = 1; i < sorted.length; i++) {
+      const [before, after] = [sorted[i - 1], sorted[i]];
+      assert.equal(isAfter(after, before), before !== after);
+      assert.equal(isMarkAfter(markOf(after), markOf(before)), before !== after);
+    }
+  }));
 });

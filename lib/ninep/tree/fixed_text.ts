@@ -1,5 +1,5 @@
 /**
- * `stats`, opened: the counters as they were then, `name value` on a line each.
+ * `stats` and `id`, opened: a text, as it was then.
  *
  * @module
  */
@@ -7,14 +7,12 @@ import { refusal } from "../error.ts";
 import type { OpenFile, ReadRequest, WriteRequest } from "../file.ts";
 
 /** A text that is read by offset, as files usually are. */
-export class StatsText implements OpenFile {
+export class FixedText implements OpenFile {
   readonly #text: Uint8Array;
 
-  /** @param stats by name */
-  constructor(stats: Readonly<Record<string, number>>) {
-    this.#text = new TextEncoder().encode(
-      Object.entries(stats).map(([name, value]) => `${name} ${value}\n`).join(""),
-    );
+  /** @param text all of it */
+  constructor(text: string) {
+    this.#text = new TextEncoder().encode(text);
   }
 
   read(request: ReadRequest): void {
