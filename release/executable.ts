@@ -48,7 +48,7 @@ export const INCLUDES = [...LATE_MODULES, ...FILES].map((path) => `--include=${p
 
 /**
  * A lock with the packages of the executable alone. With `deno.lock`, Deno embeds those of the tests too, and goes through all that is
- * embedded at every start: that takes almost as long again as all the rest.
+ * embedded at every start: that takes almost as long again as all the rest. The configuration names those, too, and so is left out.
  */
 export const LOCK = ["--lock=release/deno.lock", "--frozen", "--no-config"];
 

@@ -7,6 +7,7 @@ import type { NatsOptions } from "../bus/nats/options.ts";
 import { reasonOf } from "../os_error.ts";
 import { CommandError, UsageError } from "./args.ts";
 import type { OptionValues } from "./command.ts";
+import { optionalVariable } from "./environment.ts";
 import type { BUS_OPTIONS } from "./open.ts";
 
 /** The file with the credentials, if no option names one. */
@@ -26,9 +27,7 @@ export async function natsOptions(values: OptionValues<typeof BUS_OPTIONS>): Pro
 }
 
 async function readCredentials(named: string | undefined): Promise<string | undefined> {
-  // Whoever does not let us look there has nothing there for us.
-  const mayLook = Deno.permissions.querySync({ name: "env", variable: VARIABLE }).state === "granted";
-  const path = named ?? (mayLook ? Deno.env.get(VARIABLE) : undefined);
+  const path = named ?? optionalVariable(VARIABLE);
   if (path === undefined || path === "") return undefined;
   const who = named === undefined ? `$${VARIABLE}` : "--nats-creds";
   try {

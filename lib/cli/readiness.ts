@@ -7,6 +7,7 @@
  */
 import { reasonOf } from "../os_error.ts";
 import { waitAtMost } from "../waiting.ts";
+import { optionalVariable } from "./environment.ts";
 import { complain } from "./failure.ts";
 
 /** How long the manager may take to take the message, in milliseconds. */
@@ -18,8 +19,7 @@ const WAIT_MS = 5000;
  * @returns a path, or `@` and an abstract name; `undefined` if no manager waits, or if the environment may not be read
  */
 export function notifySocket(): string | undefined {
-  const { state } = Deno.permissions.querySync({ name: "env", variable: "NOTIFY_SOCKET" });
-  return state === "granted" ? Deno.env.get("NOTIFY_SOCKET") || undefined : undefined;
+  return optionalVariable("NOTIFY_SOCKET");
 }
 
 /**
@@ -27,7 +27,7 @@ export function notifySocket(): string | undefined {
  *
  * @param who the program and subcommand, such as `ollie hub`
  * @param addresses where it listens
- * @param manager where the service manager listens, as {@link notifySocket} has it
+ * @param manager where the service manager listens, as {@linkcode notifySocket} has it
  */
 export async function notifyReady(
   who: string,

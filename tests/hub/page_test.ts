@@ -9,6 +9,7 @@ import { prune } from "../../lib/bus/directory/prune.ts";
 import { until } from "../deadline.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { browserPath, connected, startBrowser, startHub, Tabs } from "./browser.ts";
+import { RestartedHub } from "./running_hub.ts";
 
 /** Publishes an event as `curl` would. */
 async function publish(url: string, topic: string, payload: string | Uint8Array<ArrayBuffer>): Promise<void> {
@@ -211,10 +212,8 @@ Deno.test({ name: "the dashboard", ignore: browserPath === undefined }, async (t
     async () => {
       using directory = temporaryDirectory();
       await using bus = new DirectoryBus(directory.path);
-      let { hub, url } = await startHub("--listen", "127.0.0.1:0", directory.path);
-      await using stack = new AsyncDisposableStack();
-      stack.defer(() => hub[Symbol.asyncDispose]());
-      await using tabs = await Tabs.of(browser, url);
+      await using hub = await RestartedHub.start(directory.path);
+      await using tabs = await Tabs.of(browser, hub.url.replace("ws:", "http:"));
       const page = await tabs.openConnected();
       await bus.publish("n", "0");
       await tailIs(page, ["n 0"]);
@@ -227,15 +226,14 @@ Deno.test({ name: "the dashboard", ignore: browserPath === undefined }, async (t
       await says(page, "#received", "101");
       for (let round = 1; round <= 2; round++) {
         const goingOn = publishUntil(published + 200);
-        hub.signal("SIGKILL");
+        await hub.kill();
         await page.locator('#connection[data-state="waiting"]').waitFor();
         await says(page, "#connection-state", "Reconnecting");
         await page.locator("#publish-topic").fill("n");
         await page.locator("#publish-topic").press("Enter");
         await says(page, "#publish-outcome", "There is no connection to the hub now.");
         await goingOn;
-        await hub[Symbol.asyncDispose]();
-        ({ hub } = await startHub("--listen", new URL(url).host, directory.path));
+        await hub.restart();
         const alsoGoingOn = publishUntil(published + 50);
         await connected(page);
         await alsoGoingOn;
@@ -247,15 +245,14 @@ Deno.test({ name: "the dashboard", ignore: browserPath === undefined }, async (t
   );
 
   await t.step("where the bus keeps nothing, the page says that it may have missed some", async () => {
-    let { hub, url } = await startHub("--listen", "127.0.0.1:0", "mem:");
-    await using stack = new AsyncDisposableStack();
-    stack.defer(() => hub[Symbol.asyncDispose]());
+    await using hub = await RestartedHub.start("mem:");
+    const url = new URL(hub.url.replace("ws:", "http:")).origin;
     await using tabs = await Tabs.of(browser, url);
     const page = await tabs.openConnected();
     await publish(url, "n", "1");
     await tailIs(page, ["n 1"]);
-    await hub[Symbol.asyncDispose]();
-    ({ hub } = await startHub("--listen", new URL(url).host, "mem:"));
+    await hub.kill();
+    await hub.restart();
     await says(page, "#notice-text", /^Events may have been missed: the connection was lost at \d\d:\d\d:\d\d, /);
     await publish(url, "n", "2");
     await tailIs(page, ["n 2", "n 1"]);
@@ -266,17 +263,15 @@ Deno.test({ name: "the dashboard", ignore: browserPath === undefined }, async (t
   await t.step("where events are removed while the hub is away, the page says that they are missing", async () => {
     using directory = temporaryDirectory();
     await using bus = new DirectoryBus(directory.path);
-    let { hub, url } = await startHub("--listen", "127.0.0.1:0", directory.path);
-    await using stack = new AsyncDisposableStack();
-    stack.defer(() => hub[Symbol.asyncDispose]());
-    await using tabs = await Tabs.of(browser, url);
+    await using hub = await RestartedHub.start(directory.path);
+    await using tabs = await Tabs.of(browser, hub.url.replace("ws:", "http:"));
     const page = await tabs.openConnected();
     await bus.publish("n", "1");
     await tailIs(page, ["n 1"]);
-    await hub[Symbol.asyncDispose]();
+    await hub.kill();
     for (const payload of ["2", "3"]) await bus.publish("n", payload);
     await prune(directory.path, { keep: 1 });
-    ({ hub } = await startHub("--listen", new URL(url).host, directory.path));
+    await hub.restart();
     await says(page, "#notice-text", /^Events are missing, the last from \d\d:\d\d:\d\d\.\d{3}: they were removed/);
     await tailIs(page, ["n 3", "n 1"]);
   });
